@@ -1,7 +1,7 @@
 //! Coverage of IR operations by programs, at each level: collected from the keywords of the text
 //! forms.
 
-use driver::{Ir, Observer, PassInfo};
+use driver::{Ir, Observer, PassInfo, Remark};
 use prim::{BinOp, CmpOp, ConvOp, MathFun, UnOp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -74,6 +74,11 @@ const IMP: [&str; 30] = [
     "compared",
 ];
 
+/// Remarks about loops.
+const REMARKS: [&str; 2] = ["tiled", "lanes"];
+/// What calls do.
+const CALLS: [&str; 1] = ["tiled"];
+
 /// A mathematical function in the table; one name is also that of an operator on integers.
 const fn math_word(fun: MathFun) -> &'static str {
     if matches!(fun, MathFun::Pow) { "math.pow" } else { fun.name() }
@@ -118,9 +123,19 @@ impl Seen {
             }
         }
     }
+
+    /// Records that a call ran tiles.
+    pub(crate) fn add_tiles(&mut self) {
+        self.words.insert("calls tiled".to_owned());
+    }
 }
 
 impl Observer for Seen {
+    fn decisions(&mut self, _: &PassInfo, decisions: &[Remark]) {
+        let names = decisions.iter().map(|remark| remark.kind.name());
+        self.words.extend(names.map(|name| format!("remarks {name}")));
+    }
+
     fn pass(&mut self, pass: &PassInfo, _: Duration, ir: &Ir) {
         // The last state of each level, and the fused program.
         if ["fuse", "simplify-2", "lanes"].contains(&pass.name.as_str()) {
@@ -191,7 +206,14 @@ impl Coverage {
 /// All operations, each with its level.
 fn names() -> Vec<String> {
     let scalars = scalar_operators();
-    let levels = [("soacs", &SOACS[..]), ("soacs", &scalars[..]), ("segs", &SEGS), ("imp", &IMP)];
+    let levels = [
+        ("soacs", &SOACS[..]),
+        ("soacs", &scalars[..]),
+        ("segs", &SEGS),
+        ("imp", &IMP),
+        ("remarks", &REMARKS),
+        ("calls", &CALLS),
+    ];
     let named =
         levels.iter().flat_map(|(level, words)| words.iter().map(move |word| format!("{level} {word}")));
     named.collect()

@@ -6,18 +6,19 @@
 
 use crate::choices::Choices;
 use crate::coverage::Seen;
-use crate::device::Kernels;
+use crate::evaluated::Evaluated;
 use crate::generator::{self, Call, Program};
+use crate::nests;
 use crate::opencl::OnOpenCl;
 use crate::sizes;
 use check::Loader;
-use driver::{Failure, Flatten, Options, Session, VectorLanes};
+use driver::{Failure, Flatten, Ir, Observer, Options, PassInfo, Remark, Session, VectorLanes};
 use harness::programs::{first_line, results};
 use interp::{Class, Interp};
 use prim::ScalarType;
 use runtime::abi::TunableDesc;
 use runtime::tuning_params::Assignment;
-use runtime::{Config, Context, Error, Output};
+use runtime::{Config, Context, Error, Image, Output};
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -30,8 +31,8 @@ const NAME: &str = "program.fut";
 /// The time limit of a call in the interpreter; longer ones are skipped.
 const INTERPRETER_LIMIT: Duration = Duration::from_secs(3);
 
-/// One in this many programs is about sizes.
-const SIZES: u64 = 8;
+/// One in this many programs is about sizes, and one is a nest.
+const SPECIAL: u64 = 8;
 
 /// A failure of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,6 +49,25 @@ impl Problem {
     }
 }
 
+/// The kind of a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    General,
+    Sizes,
+    Nests,
+}
+
+impl Kind {
+    /// The kind of the program of a seed.
+    fn of(seed: u64) -> Self {
+        match seed % SPECIAL {
+            0 => Self::Sizes,
+            4 => Self::Nests,
+            _ => Self::General,
+        }
+    }
+}
+
 /// The options for compiling and running a program.
 #[derive(Clone, Debug)]
 pub struct Setting {
@@ -61,8 +81,7 @@ pub struct Setting {
     opencl: bool,
     /// True if the OpenCL compiler optimises the kernels, which takes long.
     optimised: bool,
-    /// True if the program is about sizes.
-    sizes: bool,
+    kind: Kind,
     /// True if the program runs in the interpreter only.
     interpreted: bool,
 }
@@ -102,7 +121,7 @@ impl Setting {
             device: seed,
             opencl: false,
             optimised: false,
-            sizes: seed.is_multiple_of(SIZES),
+            kind: Kind::of(seed),
             interpreted: false,
         };
         // Drawn last, so that seeds keep their other draws.
@@ -115,7 +134,22 @@ impl Setting {
         let block = c.pick(&blocks).copied().unwrap_or(256);
         setting.options.device = setting.options.device.with_block(block);
         setting.optimised = c.once_in(8);
-        setting
+        if setting.kind == Kind::Nests { setting.tiling() } else { setting }
+    }
+
+    /// The setting with tiles in most programs.
+    fn tiling(mut self) -> Self {
+        let mut c = Choices::random(!self.device);
+        if !c.once_in(10) {
+            self.options.lanes = VectorLanes::Auto;
+        }
+        if !c.once_in(6) {
+            self.options.fuel = None;
+        }
+        self.options.fuse |= !c.once_in(8);
+        let modes = [Flatten::Incremental, Flatten::Moderate, Flatten::None, Flatten::Full];
+        self.options.flatten = modes[c.below(8).saturating_sub(4)];
+        self
     }
 
     /// The same with or without kernels on an OpenCL device.
@@ -139,11 +173,34 @@ impl Setting {
         program.tunables().iter().map(draw).collect()
     }
 
+    /// Values of a program's tuning parameters with which nests are tiled, in small tiles.
+    fn small_tiles(&self, program: &runtime::abi::Program) -> Vec<Assignment> {
+        let mut c = Choices::random(self.device);
+        let draw = |tunable: &TunableDesc| {
+            let name = tunable.name.get();
+            let value = if name.contains(".suff_tile_work_") {
+                c.below(2)
+            } else if name.contains(".tile_") {
+                let sizes = [1 + c.below(40), 1 + c.below(200), c.below(4)];
+                c.pick(&sizes).copied().unwrap_or(1)
+            } else {
+                return None;
+            };
+            Some(Assignment::new(name.to_owned(), value as i64))
+        };
+        program.tunables().iter().filter_map(draw).collect()
+    }
+
     /// The setting with programs about sizes only, if `wanted`.
     #[must_use]
-    pub fn with_sizes(mut self, wanted: bool) -> Self {
-        self.sizes |= wanted;
-        self
+    pub fn with_sizes(self, wanted: bool) -> Self {
+        if wanted { Self { kind: Kind::Sizes, ..self } } else { self }
+    }
+
+    /// The setting with nests only, if `wanted`.
+    #[must_use]
+    pub fn with_nests(self, wanted: bool) -> Self {
+        if wanted { Self { kind: Kind::Nests, ..self }.tiling() } else { self }
     }
 
     /// The setting with the interpreter only, if `wanted`.
@@ -155,10 +212,11 @@ impl Setting {
 
     /// The program of a sequence of choices; `size` bounds it, 100 is ordinary.
     pub fn generate(&self, c: &mut Choices, size: usize) -> Program {
-        if self.sizes {
-            return sizes::generate(c, size);
+        match self.kind {
+            Kind::General => generator::generate(c, size),
+            Kind::Sizes => sizes::generate(c, size),
+            Kind::Nests => nests::generate(c, size),
         }
-        generator::generate(c, size)
     }
 
     /// A short description.
@@ -265,12 +323,14 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
     }
     let ir = session.lower(&typed).map_err(|failure| compile_problem("lower", &session, &failure))?;
     report.seen.add(&ir);
-    let kernels = Kernels::of(&mut session, ir.clone(), setting.device)?;
+    let kernels = Evaluated::on_device(&mut session, ir.clone(), setting.device)?;
     let on_opencl =
         if setting.opencl { OnOpenCl::of(&mut session, ir.clone(), setting.optimised)? } else { None };
-    let image = session
-        .image(ir, &mut report.seen)
-        .map_err(|failure| compile_problem("compile", &session, &failure))?;
+    let nests = setting.kind == Kind::Nests;
+    let mut watch = Watch { seen: &mut report.seen, last: None, nests };
+    let image =
+        session.image(ir, &mut watch).map_err(|failure| compile_problem("compile", &session, &failure))?;
+    let loops = watch.last;
     let tuning = setting.tuning(image.program());
     for (call, wanted) in &wanted {
         if let Some(kernels) = &kernels
@@ -283,28 +343,90 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
         report.on_opencl = on_opencl.agree(&wanted, |program| setting.tuning(program))?;
     }
     for &threads in &setting.threads {
-        let config = Config { num_threads: Some(threads), tuning: tuning.clone(), ..Config::default() };
-        let mut context = match Context::new(&config, image.clone()) {
-            Ok(context) => context,
-            Err(e) => return Err(Problem::new("context", e.to_string())),
-        };
-        for (call, wanted) in &wanted {
-            let found = context.call(&call.entry, arguments(call)?);
-            let location = format!("entry {}, {threads} threads", call.entry);
-            let outcome = compare(call, wanted, found)
-                .map_err(|problem| Problem::new(&problem.kind, format!("{location}: {}", problem.what)))?;
-            match outcome {
-                Outcome::Values => report.values += 1,
-                Outcome::Failure => report.failures += 1,
-                Outcome::Slow => report.slow += 1,
-            }
-        }
-        let left = context.finish();
-        if left != 0 {
-            return Err(Problem::new("leak", format!("{left} bytes leaked")));
-        }
+        run_calls(&image, (threads, &tuning), nests, &wanted, &mut report)?;
+    }
+    if let Some(loops) = loops {
+        run_small_tiles(&image, loops, setting, &wanted, &mut report)?;
     }
     Ok(report)
+}
+
+/// Watches the compilation of a program.
+struct Watch<'s> {
+    seen: &'s mut Seen,
+    /// The imperative IR of a nest before it is split.
+    last: Option<imp::Program>,
+    nests: bool,
+}
+
+impl Observer for Watch<'_> {
+    fn decisions(&mut self, pass: &PassInfo, decisions: &[Remark]) {
+        self.seen.decisions(pass, decisions);
+    }
+
+    fn pass(&mut self, pass: &PassInfo, time: Duration, ir: &Ir) {
+        self.seen.pass(pass, time, ir);
+        if let Ir::Imp(program) = ir
+            && self.nests
+            && pass.name == "simplify-loops"
+        {
+            self.last = Some(program.clone());
+        }
+    }
+}
+
+/// Runs all calls of a program with tiled nests in small tiles, compiled and in the evaluator.
+fn run_small_tiles(
+    image: &Image,
+    loops: imp::Program,
+    setting: &Setting,
+    wanted: &[(&Call, Expected)],
+    report: &mut Report,
+) -> Result<(), Problem> {
+    let tiles = setting.small_tiles(image.program());
+    let (Some(&threads), false) = (setting.threads.first(), tiles.is_empty()) else {
+        return Ok(());
+    };
+    run_calls(image, (threads, &tiles), true, wanted, report)?;
+    let evaluated = Evaluated::on_processor(loops, &tiles, setting.device);
+    for (call, wanted) in wanted {
+        evaluated.agree(call, &arguments(call)?, wanted)?;
+    }
+    Ok(())
+}
+
+/// Runs all calls with this number of threads and these values of tuning parameters.
+fn run_calls(
+    image: &Image,
+    (threads, tuning): (usize, &[Assignment]),
+    log_comparisons: bool,
+    wanted: &[(&Call, Expected)],
+    report: &mut Report,
+) -> Result<(), Problem> {
+    let config =
+        Config { num_threads: Some(threads), tuning: tuning.to_vec(), log_comparisons, ..Config::default() };
+    let mut context =
+        Context::new(&config, image.clone()).map_err(|e| Problem::new("context", e.to_string()))?;
+    for (call, wanted) in wanted {
+        let found = context.call(&call.entry, arguments(call)?);
+        let location = || format!("entry {}, {threads} threads", call.entry);
+        let outcome = compare(call, wanted, found)
+            .map_err(|problem| Problem::new(&problem.kind, format!("{}: {}", location(), problem.what)))?;
+        match outcome {
+            Outcome::Values => report.values += 1,
+            Outcome::Failure => report.failures += 1,
+            Outcome::Slow => report.slow += 1,
+        }
+        // Sizes of tiles are compared only where a nest is tiled.
+        if context.comparisons().iter().any(|line| line.contains(".tile_")) {
+            report.seen.add_tiles();
+        }
+    }
+    let left = context.finish();
+    if left != 0 {
+        return Err(Problem::new("leak", format!("{left} bytes leaked")));
+    }
+    Ok(())
 }
 
 pub(crate) fn arguments(call: &Call) -> Result<Vec<Value>, Problem> {

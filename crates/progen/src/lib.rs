@@ -7,17 +7,19 @@
 //! `cargo xtask progen` runs any number, in processes of their own, and prints the coverage of IR
 //! operations ([`Coverage`]).
 //!
-//! There are two kinds of programs: general ones (`generator`), and programs about sizes in types
-//! (`sizes`), whose results are known beforehand.
+//! There are three kinds of programs: general ones (`generator`), programs about sizes in types
+//! (`sizes`), whose results are known beforehand, and nests with reuse (`nests`), which run with
+//! small tiles as well, also in the evaluator of the imperative IR.
 //!
 //! *Absent:* knowledge of the compiler's transformations; programs are made from the language
 //! alone.
 
 mod choices;
 mod coverage;
-mod device;
 mod differ;
+mod evaluated;
 mod generator;
+mod nests;
 mod opencl;
 mod shrink;
 mod sizes;

@@ -20,6 +20,7 @@ const USAGE: &str = "usage: progen [OPTIONS]
   --tries N      attempts to shrink a failing program (1500)
   --opencl       also run kernels on an OpenCL device, whose compiler is slow
   --sizes        only programs about sizes in types; otherwise one in eight is
+  --nests        only products, stencils and other nests with reuse; otherwise one in eight is
   --interp       run programs in the interpreter only
   --out FOLDER   folder for failing programs, shrunk (build/progen)
   --show SEED    print a program and its calls
@@ -47,6 +48,7 @@ struct Args {
     out: PathBuf,
     opencl: bool,
     sizes: bool,
+    nests: bool,
     interp: bool,
     action: Action,
 }
@@ -72,6 +74,7 @@ fn arguments() -> Result<Args, lexopt::Error> {
         out: "build/progen".into(),
         opencl: false,
         sizes: false,
+        nests: false,
         interp: false,
         action: Action::Many,
     };
@@ -85,6 +88,7 @@ fn arguments() -> Result<Args, lexopt::Error> {
             Long("tries") => args.tries = parser.value()?.parse()?,
             Long("opencl") => args.opencl = true,
             Long("sizes") => args.sizes = true,
+            Long("nests") => args.nests = true,
             Long("interp") => args.interp = true,
             Long("out") => args.out = parser.value()?.into(),
             Long("show") => args.action = Action::Show(parser.value()?.parse()?),
@@ -151,7 +155,11 @@ fn act(args: &Args) -> Result<(), String> {
 
 /// The setting for the program of a seed.
 fn setting(args: &Args, seed: u64) -> Setting {
-    Setting::draw(seed).on_opencl(args.opencl).with_sizes(args.sizes).interpreted(args.interp)
+    Setting::draw(seed)
+        .on_opencl(args.opencl)
+        .with_sizes(args.sizes)
+        .with_nests(args.nests)
+        .interpreted(args.interp)
 }
 
 /// Runs one program; the error's first line is the problem's kind.
@@ -247,7 +255,12 @@ struct Totals {
 
 /// The command-line flags for the generation and execution of programs.
 fn flags(args: &Args) -> impl Iterator<Item = &'static str> {
-    let flags = [(args.opencl, "--opencl"), (args.sizes, "--sizes"), (args.interp, "--interp")];
+    let flags = [
+        (args.opencl, "--opencl"),
+        (args.sizes, "--sizes"),
+        (args.nests, "--nests"),
+        (args.interp, "--interp"),
+    ];
     flags.into_iter().filter_map(|(given, flag)| given.then_some(flag))
 }
 

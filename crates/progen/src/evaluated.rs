@@ -1,7 +1,8 @@
-//! A program as kernels on the simulated device: small blocks, threads in an order drawn from the
-//! seed, and versions selected by random values of the tuning parameters. Programs with features
-//! that are not supported on devices yet are skipped; all others must have the interpreter's
-//! results, and no misuse of memory.
+//! A program in the evaluator of the imperative IR, which detects misuse of memory: as kernels on the
+//! simulated device, with small blocks, threads in an order drawn from the seed, and versions selected
+//! by random values of the tuning parameters; and as code for processors, with small tiles. Programs
+//! with features that are not supported on devices yet are skipped; all others must have the
+//! interpreter's results.
 
 use crate::choices::Choices;
 use crate::differ::{Expected, Problem, compile_problem, same_values, without_numbers};
@@ -11,30 +12,41 @@ use harness::evaluate::{Failure, call_imp_with};
 use harness::programs::first_line;
 use imp::eval::Options;
 use ir::tunable::Settings;
+use runtime::tuning_params::Assignment;
 use target::device::Device;
 use value::Value;
 
 /// The largest number of statements of a call; longer calls are skipped.
 const BUDGET: u64 = 5_000_000;
 
-/// A program's kernels.
-pub(crate) struct Kernels {
+/// A program for the evaluator.
+pub(crate) struct Evaluated {
     program: imp::Program,
     settings: Settings,
     seed: u64,
+    /// The start of the kinds of its problems.
+    kind: &'static str,
 }
 
-impl Kernels {
+impl Evaluated {
+    /// Code for processors with these values of tuning parameters.
+    pub(crate) fn on_processor(program: imp::Program, tuning: &[Assignment], seed: u64) -> Self {
+        let settings = tuning.iter().map(|set| (set.name.clone(), set.value));
+        Self { program, settings: Settings(settings.collect()), seed, kind: "evaluated" }
+    }
+
     /// The kernels of a program, verified after each pass; `None` if it needs an unsupported
     /// feature.
-    pub(crate) fn of(session: &mut Session, ir: Ir, seed: u64) -> Result<Option<Self>, Problem> {
+    pub(crate) fn on_device(session: &mut Session, ir: Ir, seed: u64) -> Result<Option<Self>, Problem> {
         let stage = Stage::from_name("imp").ok_or_else(|| Problem::new("stage", "imp"))?;
         let stack = std::mem::replace(&mut session.options.stack, levels::GPU);
         let device = std::mem::replace(&mut session.options.device, Device::SMALL);
         let compiled = session.run_passes(ir, stage, &mut ());
         (session.options.stack, session.options.device) = (stack, device);
         match compiled {
-            Ok(Ir::Imp(program)) => Ok(Some(Self { settings: settings(&program, seed), program, seed })),
+            Ok(Ir::Imp(program)) => {
+                Ok(Some(Self { settings: settings(&program, seed), program, seed, kind: "device" }))
+            }
             Ok(_) => Err(Problem::new("stage", "no imperative IR")),
             Err(failure) if failure.0.iter().all(|d| d.id == "not-supported-yet") => Ok(None),
             Err(failure) => Err(compile_problem("for a device", session, &failure)),
@@ -54,8 +66,8 @@ impl Kernels {
         };
         let found = call_imp_with(&self.program, &call.entry, args, options);
         let differs = |kind: &str, what: String| {
-            let what = format!("entry {}, on the simulated device: {what}", call.entry);
-            Err(Problem::new(&format!("device: {kind}"), what))
+            let what = format!("entry {}, {}: {what}", call.entry, self.kind);
+            Err(Problem::new(&format!("{}: {kind}", self.kind), what))
         };
         match (wanted, found) {
             (_, Err(Failure::Limit(_))) | (Expected::Unknown, _) => Ok(false),
