@@ -86,7 +86,7 @@ pub(crate) fn segop(ctx: &mut Ctx<'_>, scope: Scope<'_>, mut to: Let, segop_body
     }
     let may_share = ctx.stack.for_scans_and_reductions(level).is_some() && scope.may_share_inside;
     let original = may_share.then(|| segop_body.clone());
-    let (shared, guards) = seg(ctx, scope, segop_body, LaneVersions::Shared, &[])?;
+    let (shared, mut guards) = seg(ctx, scope, segop_body, LaneVersions::Shared, &[])?;
     if guards.is_empty() && !statements::any(&shared.body, &is_in_lanes) {
         wide.clear();
     }
@@ -95,18 +95,21 @@ pub(crate) fn segop(ctx: &mut Ctx<'_>, scope: Scope<'_>, mut to: Let, segop_body
         ctx.emit(to, Exp::Op(SegOp::Seg(shared)));
         return Ok(());
     };
-    let make_copy = |ctx: &mut Ctx<'_>, scope, versions| -> Result<Seg<Segs>> {
+    // Another version may need further guards.
+    let make_copy = |ctx: &mut Ctx<'_>, scope, versions, guards: &mut Vec<Guard>| -> Result<Seg<Segs>> {
         let segop_body = segop_body.copy(&mut ctx.names);
-        Ok(seg(ctx, scope, segop_body, versions, &guards)?.0)
+        let (seg, all) = seg(ctx, scope, segop_body, versions, guards)?;
+        *guards = all;
+        Ok(seg)
     };
     let long = match guards.as_slice() {
-        [guard] if guard.has_both_versions => make_copy(ctx, scope, LaneVersions::Long)?,
+        [guard] if guard.has_both_versions => make_copy(ctx, scope, LaneVersions::Long, &mut guards)?,
         [] | [_] => shared,
-        _ => make_copy(ctx, scope, LaneVersions::Each)?,
+        _ => make_copy(ctx, scope, LaneVersions::Each, &mut guards)?,
     };
     remark(ctx, &to.aux, &long, true);
     let loops = Scope { may_share_inside: wide.is_empty() && scope.may_share_inside, ..scope };
-    let short = make_copy(ctx, loops, LaneVersions::Loops)?;
+    let short = make_copy(ctx, loops, LaneVersions::Loops, &mut guards)?;
     let cond = ctx.any_guard(&guards, to.aux.prov);
     let cond = ctx.unless_wide(cond, &wide, to.aux.prov);
     let branch = |ctx: &mut Ctx<'_>, seg| {

@@ -6,10 +6,12 @@
 //!
 //! A slice is a view; the result of a conditional would be a copy of it.
 
+use super::is_speculable;
 use crate::level::OptLevel;
 use crate::simplify::{Simplifier, add_certs};
+use analysis::thresholds;
 use ir::Name;
-use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Param};
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Param, Stm};
 use ir::types::Type;
 use prim::PrimType;
 
@@ -23,9 +25,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
         cond: Atom,
         branches: [&Body<L>; 2],
     ) -> bool {
-        let ([param], [Some(yes), Some(no)]) = (pat, branches.map(only_slice)) else {
+        let ([param], [Some(yes), Some(no)]) = (pat, branches.map(slice_of)) else {
             return false;
         };
+        if yes.before.len() + no.before.len() > thresholds::SELECTED_STATEMENTS {
+            return false;
+        }
         if !param.ty.is_array() || yes.array != no.array || yes.dims.len() != no.dims.len() {
             return false;
         }
@@ -33,6 +38,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let mut pairs = yes.dims.iter().zip(no.dims);
         if !pairs.all(|(x, y)| x == y || fixed(x) && fixed(y)) || !self.rewrite() {
             return false;
+        }
+        for stm in yes.before.iter().chain(no.before) {
+            self.stm(stm.clone());
         }
         let mut slice = Vec::with_capacity(yes.dims.len());
         for dims in yes.dims.iter().zip(no.dims) {
@@ -54,19 +62,22 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 }
 
-struct Slice<'b> {
+struct Slice<'b, L: OptLevel> {
+    /// Scalar statements.
+    before: &'b [Stm<L>],
     aux: &'b Aux,
     array: Name,
     dims: &'b [DimIndex],
 }
 
-/// The slice that is all of a body.
-fn only_slice<L: OptLevel>(body: &Body<L>) -> Option<Slice<'_>> {
-    let ([stm], [Atom::Var(result)]) = (body.stms.as_slice(), body.result.as_slice()) else {
+/// The slice that a body results in, after scalar statements that cannot fail.
+fn slice_of<L: OptLevel>(body: &Body<L>) -> Option<Slice<'_, L>> {
+    let ((stm, before), [Atom::Var(result)]) = (body.stms.split_last()?, body.result.as_slice()) else {
         return None;
     };
     let ([param], Exp::Basic(BasicOp::Index { array, slice })) = (stm.pat.as_slice(), &stm.exp) else {
         return None;
     };
-    (param.name == *result).then_some(Slice { aux: &stm.aux, array: *array, dims: slice })
+    let is_slice = param.name == *result && before.iter().all(is_speculable);
+    is_slice.then_some(Slice { before, aux: &stm.aux, array: *array, dims: slice })
 }
