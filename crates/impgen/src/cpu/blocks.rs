@@ -109,23 +109,25 @@ fn only_loop(stmts: &mut [Stmt]) -> Option<(&mut For, Operand)> {
     let mut set = Vec::new();
     let mut found = None;
     for stmt in stmts {
-        match stmt {
-            Stmt::Set(var, _) | Stmt::Load(var, _) => set.push(*var),
-            Stmt::For(inner) if found.is_none() => {
-                let independent = matches!(inner.mode, LoopMode::Seq { independent: true });
-                let from_zero = inner.from == Expr::i64(0);
-                let all = match &inner.to {
-                    Expr::Var(var) => Operand::Var(*var),
-                    Expr::Const(value) => Operand::Const(*value),
-                    _ => return None,
-                };
-                if !independent || !from_zero {
-                    return None;
-                }
-                found = Some((inner, all));
-            }
-            _ => return None,
+        if let Stmt::Set(var, _) | Stmt::Load(var, _) = stmt {
+            set.push(*var);
+            continue;
         }
+        let Stmt::For(inner) = stmt else {
+            return None;
+        };
+        let all = if let Expr::Var(var) = &inner.to {
+            Operand::Var(*var)
+        } else if let Expr::Const(value) = &inner.to {
+            Operand::Const(*value)
+        } else {
+            return None;
+        };
+        let independent = inner.mode == (LoopMode::Seq { independent: true });
+        if found.is_some() || !independent || inner.from != Expr::i64(0) {
+            return None;
+        }
+        found = Some((inner, all));
     }
     found.filter(|(_, all)| !matches!(all, Operand::Var(var) if set.contains(var)))
 }

@@ -87,7 +87,11 @@ impl Generator<'_, CpuSchedule> {
                 })?;
             });
             if let Some(scatter) = scatter {
-                self.scatter_arrays(scatter, &scattered, width)?;
+                if types.len() > 1 {
+                    self.scatter_apart(scatter, &scattered, width)?;
+                } else {
+                    self.scatter_arrays(scatter, &scattered, width)?;
+                }
             }
         });
         let carried = self.load_all(&carried, types, 0, "acc");

@@ -186,6 +186,33 @@ impl Generator<'_, CpuSchedule> {
         Ok(())
     }
 
+    /// Scatters the first `count` indices and values of the arrays, which are not expected to be consecutive.
+    pub(crate) fn scatter_apart(&mut self, scatter: &Scatter, arrays: &[Var], count: i64) -> Result {
+        let size = self.dim(scatter.size)?;
+        for start in (0..count).step_by(BLOCK as usize) {
+            let indices = self.frame_vector(arrays[0], PrimType::I64, (BLOCK, start), "indices");
+            let every = |x: Expr| Expr::Splat(BLOCK, Box::new(x));
+            let inside = self.vector(PrimType::Bool, "inside", ult(indices, every(size.into())));
+            for (((to, lmad), &elem), &array) in scatter.arrays().zip(&arrays[1..]) {
+                let to = self.element(elem, *to, lmad, [0; 0])?;
+                self.record_racy_write(scatter.depth, to.buffer);
+                let values = self.frame_vector(array, elem, (BLOCK, start), "values");
+                self.emit(Stmt::StoreLanes {
+                    to: LaneAccess {
+                        buffer: to.buffer,
+                        elem,
+                        lanes: BLOCK,
+                        at: LanePositions::Gather(every(to.offset) + indices),
+                        masked_off: MaskedOff::Skip,
+                    },
+                    value: values.into(),
+                    mask: Some(inside.into()),
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// Writes a block whose indices and values are in the frame from `start` on: with one vector
     /// store if the in-bounds indices are consecutive; otherwise one by one, followed by
     /// `otherwise`.

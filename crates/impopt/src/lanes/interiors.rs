@@ -26,7 +26,7 @@ use imp::rename::each_var_mut;
 use imp::walk::{Use, each_stmt, each_stmt_mut, each_use, each_var, is_at_most};
 use imp::{Access, Expr, For, Function, Launch, LoopMode, Stmt, Var, VarInfo, VarType, expr};
 use ir::Fuel;
-use prim::{BinOp, PrimType, Scalar, ScalarOp};
+use prim::{BinClass, BinOp, PrimType, Scalar, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The largest number of statements of a body.
@@ -114,8 +114,8 @@ impl Splitter<'_> {
         forms.insert(f.var, Some(Form::counter()));
         let mut interior = Interior::default();
         let mut neighbours = false;
-        each_stmt(&f.body, &mut |stmt| match stmt {
-            Stmt::For(inner) => {
+        each_stmt(&f.body, &mut |stmt| {
+            if let Stmt::For(inner) = stmt {
                 let (from, to) = (form(&inner.from, &forms), form(&inner.to, &forms));
                 if let (Some(from), Some(to)) = (from, to)
                     && !from.moves
@@ -125,14 +125,15 @@ impl Splitter<'_> {
                     forms.insert(inner.var, Some(counter));
                 }
             }
-            Stmt::Set(var, value) if self.is_set_once(*var) => {
+            if let Stmt::Set(var, value) = stmt
+                && self.is_set_once(*var)
+            {
                 let own = interior.unbounded(*var, value, &forms).or_else(|| form(value, &forms));
                 forms.insert(*var, own);
             }
-            Stmt::Load(_, access) | Stmt::Store(access, _) => {
+            if let Stmt::Load(_, access) | Stmt::Store(access, _) = stmt {
                 neighbours |= interior.has_neighbours(access, &forms);
             }
-            _ => {}
         });
         let bounds = interior.least.len() + interior.most.len();
         (neighbours && bounds <= MAX_BOUNDS).then_some(interior)
@@ -224,14 +225,15 @@ impl Interior {
             (false, true, BinOp::SMin | BinOp::SMax) => (y, right, left),
             _ => return None,
         };
-        match op {
-            BinOp::SMax => add(&mut self.least, other.hi - index.lo.clone()),
-            BinOp::SMin => add(&mut self.most, other.lo - index.hi.clone()),
-            BinOp::SMod | BinOp::UMod | BinOp::SRem => {
-                add(&mut self.least, Expr::i64(0) - index.lo.clone());
-                add(&mut self.most, other.lo - 1 - index.hi.clone());
-            }
-            _ => return None,
+        if *op == BinOp::SMax {
+            add(&mut self.least, other.hi - index.lo.clone());
+        } else if *op == BinOp::SMin {
+            add(&mut self.most, other.lo - index.hi.clone());
+        } else if op.class() == BinClass::Remainder {
+            add(&mut self.least, Expr::i64(0) - index.lo.clone());
+            add(&mut self.most, other.lo - 1 - index.hi.clone());
+        } else {
+            return None;
         }
         self.unbounded.insert(var, (**operand).clone());
         Some(index)

@@ -40,9 +40,8 @@ pub(super) fn lines(plan: &Plan<'_>, side: Side, width: i64) -> Option<Vec<Lines
     let inside: FxHashSet<Var> =
         plan.nest.before.iter().chain(fold.stmts()).flat_map(super::reuse::sets).collect();
     let of = |&(value, ty): &(Var, PrimType)| {
-        let mut loads = fold.stmts().filter_map(|stmt| match stmt {
-            Stmt::Load(var, access) if *var == value => Some(access),
-            _ => None,
+        let mut loads = fold.stmts().filter_map(|stmt| {
+            if let Stmt::Load(var, access) = stmt { (*var == value).then_some(access) } else { None }
         });
         let (Some(access), None) = (loads.next(), loads.next()) else {
             return None;

@@ -46,15 +46,15 @@ pub(super) type Forms = FxHashMap<Var, Option<Form>>;
 
 /// The form of an expression.
 pub(super) fn form(e: &Expr, forms: &Forms) -> Option<Form> {
-    match e {
-        Expr::Const(Scalar::I64(_)) => Some(Form::fixed(e)),
-        Expr::Var(var) => match forms.get(var) {
-            Some(known) => known.clone(),
-            None => Some(Form::fixed(e)),
-        },
-        Expr::Scalar(ScalarOp::Binary(op, PrimType::I64, x, y)) => binary(*op, x, y, forms),
-        _ => None,
+    if let Expr::Var(var) = e
+        && let Some(known) = forms.get(var)
+    {
+        return known.clone();
     }
+    if let Expr::Scalar(ScalarOp::Binary(op, PrimType::I64, x, y)) = e {
+        return binary(*op, x, y, forms);
+    }
+    matches!(e, Expr::Const(Scalar::I64(_)) | Expr::Var(_)).then(|| Form::fixed(e))
 }
 
 fn binary(op: BinOp, x: &Expr, y: &Expr, forms: &Forms) -> Option<Form> {
