@@ -12,6 +12,7 @@ SHAPES = FEATURES + "shapes.fut"
 RANGES = FEATURES + "ranges_slices.fut"
 LOOPS = FEATURES + "loops_updates.fut"
 UNIQUENESS = FEATURES + "uniqueness.fut"
+GUARDS = FEATURES + "nested_guards.fut"
 MIN, MAX = -(2**31), 2**31 - 1
 
 
@@ -453,3 +454,9 @@ def changed_copy(i, rows):
 @oracle(FUNCTIONS, "[]i64")
 def tabled(xs):
     return [i * sum(3 * j for j in range(i % 100)) for i in xs]
+
+
+@oracle(GUARDS, "[]i32")
+def sums(n, m, xs):
+    rows = [row for planes in xs for plane in planes for row in plane]
+    return [sum(row[p + i + j] for row in rows for j in range(m) for p in range(len(row))) for i in range(n)]

@@ -1,5 +1,5 @@
 -- Graphs, as users write them. Measured by `bench/run.py users`; the peers are in
--- bench/peers/users_graphs.py, and ../users_expected.py prints the test blocks.
+-- bench/peers/users_graphs.py.
 
 -- PageRank of n vertices along a list of edges. Vertices without edges share their rank among all.
 -- ==

@@ -1,5 +1,5 @@
 -- Linear algebra, as users write it. Measured by `bench/run.py users`; the peers are in
--- bench/peers/users_linear_algebra.py, and ../users_expected.py prints the test blocks.
+-- bench/peers/users_linear_algebra.py.
 
 -- The inverse by Gauss-Jordan elimination with partial pivoting of the matrix beside the identity.
 -- ==

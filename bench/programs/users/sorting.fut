@@ -1,5 +1,5 @@
 -- Sorting and selection, as users write them. Measured by `bench/run.py users`; the peers are in
--- bench/peers/users_sorting.py, and ../users_expected.py prints the test blocks.
+-- bench/peers/users_sorting.py.
 
 -- One pass of a radix sort: a stable sort by the two bits from `shift` on.
 def sort_by_digit [n] (keys: [n]u32) (shift: u32) : [n]u32 =

@@ -1,5 +1,5 @@
 -- Statistics and simulation, as users write them. Measured by `bench/run.py users`; the peers are in
--- bench/peers/users_statistics.py, and ../users_expected.py prints the test blocks.
+-- bench/peers/users_statistics.py.
 
 -- The generator xorshift32: its next state, a seed that is not zero, and a number from 0 to 1.
 def next (state: u32) : u32 =
@@ -93,7 +93,7 @@ entry nearest_neighbours [q] [n] [d] (queries: [q][d]f32) (points: [n][d]f32) : 
 -- entry: kalman
 -- input { [0.25f32, 1.5f32] [[1.75f32, 1.5f32, 0.75f32, -0.25f32], [2.0f32, -2.0f32, -1.25f32,
 --   1.5f32]] }
--- output { [0.16374081f32, 0.028187752f32] [-0.4423266f32, 0.00017696619f32] }
+-- output { [0.16374075f32, 0.028187849f32] [-0.4423266f32, 0.00017717326f32] }
 -- input { [0.5f32] empty([1][0]f32) }
 -- output { [0.0f32] [0.0f32] }
 entry kalman [n] [steps] (variances: [n]f32) (measurements: [n][steps]f32) : ([n]f32, [n]f32) =

@@ -1,5 +1,5 @@
 -- Stencils, as users write them. Measured by `bench/run.py users`; the peers are in
--- bench/peers/users_stencils.py, and ../users_expected.py prints the test blocks.
+-- bench/peers/users_stencils.py.
 
 -- Jacobi's method for Poisson's equation; values at the edge are given.
 -- ==

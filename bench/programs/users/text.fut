@@ -1,5 +1,5 @@
 -- Text, as users process it. Measured by `bench/run.py users`; the peers are in
--- bench/peers/users_text.py, and ../users_expected.py prints the test blocks.
+-- bench/peers/users_text.py.
 
 def is_space (c: u8) : bool = c == ' ' || c == '\n' || c == '\t'
 
