@@ -8,6 +8,7 @@
 //! | `after` | a segop that scans | so may the operations that follow the scans |
 //! | `packed` | an `updateacc` ending an iteration | writes a scalar to each of its (contiguous) vectors |
 //! | `filter` | the same, after a scan | writes flagged values at the count of flags |
+//! | `partition` | the same, after a scan of several counts | writes values at the count of one of several flags |
 //! | `streamed` | an index | reads the element of a vector at the segop's own index |
 //! | `scalars` | a kernel that maps or reduces | iterations only compute scalars, from memory that it does not write |
 //! | `shared` | an index in such a kernel | several iterations read the element |
@@ -28,6 +29,7 @@ use smallvec::SmallVec;
 pub struct Facts {
     marks: u8,
     filter: Option<Box<Filter>>,
+    partition: Option<Box<Partition>>,
     shared: Option<Box<SharedRead>>,
     orders: Vec<(usize, DimOrder)>,
 }
@@ -89,6 +91,18 @@ pub struct Filter {
     pub offset: i64,
 }
 
+/// A scan of the counts of several flags, of which each iteration has at most one, and whose post lambda writes values
+/// at the count of the iteration's flag; an iteration without a flag writes nothing. The indices of values with the
+/// same flag are consecutive.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Partition {
+    /// Positions of the written values among the mapped values.
+    pub values: Vec<usize>,
+    /// For each count, the offset of the index from it (which includes the value's own flag), by names bound outside
+    /// of the segop.
+    pub offsets: Vec<Poly>,
+}
+
 /// A read, in each iteration of a loop, of an element that several iterations of the segop read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SharedRead {
@@ -145,6 +159,21 @@ impl Facts {
     /// The filter, if the statement is one.
     pub fn filter(&self) -> Option<&Filter> {
         self.filter.as_deref()
+    }
+
+    /// The partition, if the statement is one.
+    pub fn partition(&self) -> Option<&Partition> {
+        self.partition.as_deref()
+    }
+
+    /// [`partition`](Self::partition), mutable.
+    pub fn partition_mut(&mut self) -> Option<&mut Partition> {
+        self.partition.as_deref_mut()
+    }
+
+    /// Marks the statement as a partition.
+    pub fn set_partition(&mut self, partition: Partition) {
+        self.partition = Some(Box::new(partition));
     }
 
     /// The shared read, if the statement is one.

@@ -34,7 +34,7 @@ pub use rename::{
     substitute_exp, substitute_lambda, substitute_param, substitute_stm, substitute_type,
 };
 
-use crate::facts::SharedRead;
+use crate::facts::{Partition, SharedRead};
 use crate::name::{FunId, Name, Prov};
 use crate::poly::Poly;
 use crate::syntax::{
@@ -92,7 +92,7 @@ fn change_poly<L: Level, V: VisitMut<L> + ?Sized>(v: &mut V, poly: &mut Poly) {
 }
 
 macro_rules! walker {
-    ($(#[$meta:meta])* $Walker:ident, $visit:ident, $poly:ident, $shared:ident, $($m:ident)?) => {
+    ($(#[$meta:meta])* $Walker:ident, $visit:ident, $poly:ident, $shared:ident, $partition:ident, $iter:ident, $($m:ident)?) => {
         $(#[$meta])*
         pub trait $Walker<L: Level> {
             /// A use of a name.
@@ -226,6 +226,11 @@ macro_rules! walker {
                     self.name(block);
                     self.poly(offset);
                 }
+                if let Some(Partition { values: _, offsets }) = facts.$partition() {
+                    for offset in offsets.$iter() {
+                        self.poly(offset);
+                    }
+                }
                 self.exp(exp);
                 for param in pat {
                     self.param(param);
@@ -327,12 +332,12 @@ macro_rules! walker {
 
 walker! {
     /// A read-only traversal.
-    Visit, visit, read_poly, shared,
+    Visit, visit, read_poly, shared, partition, iter,
 }
 
 walker! {
     /// A traversal that can change the nodes.
-    VisitMut, visit_mut, change_poly, shared_mut, mut
+    VisitMut, visit_mut, change_poly, shared_mut, partition_mut, iter_mut, mut
 }
 
 /// Calls `f` with each body directly inside of the expression (branches, bodies of loops, lambdas

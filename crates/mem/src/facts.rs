@@ -11,6 +11,7 @@
 //! | [`filter`] | scans that count flags to compute the positions of flagged elements |
 //! | [`noop`] | operators that select one of their operands |
 //! | [`streamed`] | elements that a reduction reads at its index |
+//! | [`partition`] | scans that count several flags, followed by a scatter to the counts |
 //! | [`shared_columns`] | elements that loops in all iterations of a map on the CPU read |
 //! | [`shared_reads`] | elements that several iterations of a kernel read |
 //!
@@ -20,6 +21,7 @@
 mod filter;
 mod independence;
 mod noop;
+mod partition;
 mod scatter;
 mod shared_columns;
 mod shared_reads;
@@ -192,6 +194,13 @@ impl Finder<'_> {
     }
 
     fn filter(&mut self, body: &Body<Mems>, scan_reduce: &mut ScanReduce<Mems>) {
+        if let Some(partition) = partition::partition(body, scan_reduce)
+            && let Some(last) = scan_reduce.post.as_mut().and_then(|post| post.body.stms.last_mut())
+            && self.fuel.take()
+        {
+            last.aux.facts.set_partition(partition);
+            return;
+        }
         let Some(filter) = filter::filter(body, scan_reduce) else {
             return;
         };

@@ -7,6 +7,7 @@
 //! | [`blocks`] | maps whose iterations share columns |
 //! | [`reduce`], [`reduce_chunk`], [`streams`], [`skip_rounds`] | reductions, and their chunks |
 //! | [`scan`], [`scan_blocks`], [`filter`] | scans, their blocks, and filters |
+//! | [`partition`] | scans that scatter values to the count of one of several flags |
 //! | [`scatter`] | chunks that end with scatters, as packed lane stores |
 //! | [`hist`], [`accs`] | histograms, and segops that update accumulators with an operator |
 //! | [`range_partition`] | histograms whose tasks each own a range of the bins |
@@ -24,6 +25,7 @@ mod fills;
 mod filter;
 mod flat_map;
 mod hist;
+mod partition;
 mod range_partition;
 mod reduce;
 mod reduce_chunk;

@@ -31,7 +31,7 @@ use analysis::exact::is_exact;
 use imp::build::{Operand, max, min};
 use imp::{Var, bind, emit};
 use ir::PassError;
-use ir::facts::{FactFlag, Filter};
+use ir::facts::{FactFlag, Filter, Partition};
 use ir::seg::MIN_GROUPS;
 use ir::syntax::Atom;
 use ir::types::Type;
@@ -94,6 +94,8 @@ pub(crate) struct Blocks<'s> {
     pub(crate) scatter: Option<Scatter>,
     /// The scan as a filter, if it is one.
     filter: Option<&'s Filter>,
+    /// The scan as a partition, if it is one.
+    partition: Option<&'s Partition>,
 }
 
 impl Generator<'_, CpuSchedule> {
@@ -117,8 +119,13 @@ impl Generator<'_, CpuSchedule> {
 
     fn block_form_of<'s>(&mut self, scan: &Scan<'s>) -> Result<Option<Blocks<'s>>> {
         let scanned = scan.types.len();
-        let mut blocks =
-            Blocks { scalar_results: Vec::new(), types: Vec::new(), scatter: None, filter: None };
+        let mut blocks = Blocks {
+            scalar_results: Vec::new(),
+            types: Vec::new(),
+            scatter: None,
+            filter: None,
+            partition: None,
+        };
         let Some(post) = scan.post else {
             for (at, param) in scan.pat[scanned..].iter().enumerate() {
                 if let Type::Array { elem, .. } = &param.ty
@@ -147,6 +154,7 @@ impl Generator<'_, CpuSchedule> {
         let packed = last.is_some_and(|stm| stm.aux.facts.has(FactFlag::Packable));
         blocks.scatter = self.scatter_of(&post.body);
         blocks.filter = (blocks.scatter.as_ref()).and(last).and_then(|stm| stm.aux.facts.filter());
+        blocks.partition = (blocks.scatter.as_ref()).and(last).and_then(|stm| stm.aux.facts.partition());
         let exact = scan.operators.iter().all(|op| is_exact(&op.op));
         let worthwhile = !packed && (scan.post_independent || !exact);
         Ok((blocks.scatter.is_some() || worthwhile).then_some(blocks))
@@ -248,6 +256,9 @@ impl Generator<'_, CpuSchedule> {
         match blocks {
             Some(Blocks { filter: Some(filter), scatter: Some(scatter), .. }) => {
                 self.filter_chunk(scan, filter, scatter, accs, (lo, hi))
+            }
+            Some(Blocks { partition: Some(partition), scatter: Some(scatter), .. }) => {
+                self.partition_chunk(scan, partition, scatter, accs, (lo, hi))
             }
             Some(blocks) => self.scan_blocks(scan, blocks, accs, lo, hi),
             None => self.scan_points(scan, accs, lo, hi),

@@ -5,7 +5,7 @@ use super::cursor::Parser;
 use super::lex::Token;
 use super::part::{Part, Result, Row, Rows, rows};
 use super::{DEFINITION, Printer, TextForm, TextLevel};
-use crate::facts::{FactFlag, Facts, Filter, SharedBy, SharedRead};
+use crate::facts::{FactFlag, Facts, Filter, Partition, SharedBy, SharedRead};
 use crate::math::MathDefinition;
 use crate::name::NameTable;
 use crate::prov::{MAX_STACKS, Prov, ProvEntry, ProvTable, SrcLoc};
@@ -96,6 +96,9 @@ impl Parser<'_> {
                     values: self.list(Self::integer)?,
                     offset: self.integer()?,
                 });
+            } else if self.take_keyword("partition") {
+                let values = self.list(Self::integer)?;
+                facts.set_partition(Partition { values, offsets: self.list(Part::parse_part)? });
             } else if self.take_keyword("order") {
                 let result = self.integer()?;
                 facts.set_layout(result, self.list(Self::integer)?.into());

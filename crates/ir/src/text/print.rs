@@ -4,7 +4,7 @@ use super::entry::{show_entry_point, show_opaque_types};
 use super::lex::{is_identifier, is_plain_hint, quote};
 use super::part::{Part, Rows};
 use super::{DEFINITION, MAX_INDENT, TextLevel};
-use crate::facts::{FactFlag, Facts, Filter, SharedRead};
+use crate::facts::{FactFlag, Facts, Filter, Partition, SharedRead};
 use crate::math::MathDefinition;
 use crate::name::{FunId, FunName, Name, NameTable};
 use crate::prov::{Prov, ProvEntry, ProvTable};
@@ -357,6 +357,16 @@ impl<'a> Printer<'a> {
             all.push(format!("order {result} ({})", dims.join(", ")));
         }
         self.put(format_args!(" {{{}", all.join(", ")));
+        if let Some(Partition { values, offsets }) = facts.partition() {
+            let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+            let before = if all.is_empty() { "" } else { ", " };
+            self.put(format_args!("{before}partition ({}) (", values.join(", ")));
+            for (at, offset) in offsets.iter().enumerate() {
+                self.put(if at == 0 { "" } else { ", " });
+                offset.print_part(self);
+            }
+            self.put(")");
+        }
         if let Some(SharedRead { by, block, offset }) = facts.shared() {
             self.put(if all.is_empty() { "shared " } else { ", shared " });
             self.put(by.name());

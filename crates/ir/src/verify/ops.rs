@@ -2,7 +2,7 @@
 
 use super::types::Checker;
 use super::{AnnotationRules, Rules, VerifyLevel};
-use crate::facts::{DimOrder, FactFlag, Facts, Filter};
+use crate::facts::{DimOrder, FactFlag, Facts, Filter, Partition};
 use crate::mem::{Block, MemAnn, MemOp, Mems};
 use crate::name::Name;
 use crate::scan_reduce::ScanReduce;
@@ -125,6 +125,14 @@ impl<L: VerifyLevel> Checker<'_, L> {
                     && values.iter().all(|at| *at < rest.len());
                 self.require(right, || "a filter fact on an operation that is not a filter".to_owned());
             }
+            let partition = post.body.stms.last().and_then(|stm| stm.aux.facts.partition());
+            if let Some(Partition { values, offsets }) = partition {
+                let counts = args.iter().take(offsets.len()).filter(|ty| **ty == Type::I64).count();
+                let right = counts == offsets.len()
+                    && counts == scan_reduce.n_scanned()
+                    && values.iter().all(|at| *at < rest.len());
+                self.require(right, || "a partition fact on an operation that is not a partition".to_owned());
+            }
         }
     }
 
@@ -135,7 +143,8 @@ impl<L: VerifyLevel> Checker<'_, L> {
             return;
         }
         let marked = FactFlag::ALL.into_iter().any(|mark| facts.has(mark));
-        let marked = marked || facts.filter().is_some() || facts.shared().is_some();
+        let marked =
+            marked || facts.filter().is_some() || facts.partition().is_some() || facts.shared().is_some();
         self.require(L::FACTS || !marked, || "facts are not allowed at this level".to_owned());
         self.orders(facts, exp, pat);
         let scalar = matches!(pat, [param] if param.ty.is_prim());
@@ -154,7 +163,7 @@ impl<L: VerifyLevel> Checker<'_, L> {
         };
         let element = scalar && matches!(exp, Exp::Basic(BasicOp::Index { .. }));
         let right = FactFlag::ALL.into_iter().all(|mark| !facts.has(mark) || may(mark))
-            && (facts.has(FactFlag::Packable) || facts.filter().is_none())
+            && (facts.has(FactFlag::Packable) || facts.filter().is_none() && facts.partition().is_none())
             && (element || facts.shared().is_none());
         self.require(right, || "the operation cannot have this fact".to_owned());
     }

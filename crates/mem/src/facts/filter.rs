@@ -75,7 +75,7 @@ fn adds(op: &Lambda<Mems>) -> bool {
 }
 
 /// The operation that defines an operand in a body.
-fn definition(body: &Body<Mems>, atom: Atom) -> Option<&BasicOp> {
+pub(super) fn definition(body: &Body<Mems>, atom: Atom) -> Option<&BasicOp> {
     let name: Name = atom.var()?;
     body.stms.iter().find_map(|stm| {
         if let Exp::Basic(op) = &stm.exp
