@@ -22,8 +22,8 @@ pub(super) fn of_nest(ctx: &mut Ctx<'_>, scope: Scope<'_>) -> Atom {
     })
 }
 
-/// `Par(Σ)`, or the number of squares of rows and of so many columns, which tasks may divide, if that is
-/// greater.
+/// `Par(Σ)`, or the number of squares of rows and columns that tasks may divide, if that is greater;
+/// `columns` is the number of columns, if they may be divided.
 pub(super) fn of_blocks(ctx: &mut Ctx<'_>, scope: Scope<'_>, columns: Option<Dim>) -> Atom {
     let rows = of_nest(ctx, scope);
     let Some(columns) = columns.and_then(Dim::atom) else {

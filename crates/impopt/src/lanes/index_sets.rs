@@ -66,7 +66,7 @@ struct Splitter<'f> {
     made: FxHashSet<Var>,
 }
 
-/// The variables that a body sets, as expressions of the counter and of what is invariant, where their
+/// The variables that a body sets, as expressions of the counter and of invariant values, where their
 /// increment is known.
 type Values = FxHashMap<Var, Option<Expr>>;
 
@@ -263,7 +263,7 @@ fn step(e: &Expr, counter: Var, values: &Values) -> Option<i64> {
     }
 }
 
-/// An expression in terms of the counter and of what is invariant.
+/// An expression in terms of the counter and of invariant values.
 fn substituted(e: &Expr, values: &Values) -> Expr {
     let mut e = e.clone();
     substitute(&mut e, &|var| values.get(&var).cloned().flatten());

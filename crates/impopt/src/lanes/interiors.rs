@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Stencils read so at the borders of an array. In the interior, from `a = 2` to `b = w - 2`, they read neighbouring
-//! elements, which vectors load at once. The bounds follow from the interval of what is added to the counter; where
+//! elements, which vectors load at once. The bounds follow from the interval of the numbers that are added to the counter; where
 //! sizes are so large that a bound might overflow, all iterations run as before. The order of iterations is kept.
 //!
 //! Runs before loops are chosen. Needs: independent loops without tasks. Guarantees that every iteration computes what

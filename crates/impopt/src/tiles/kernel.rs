@@ -13,8 +13,8 @@ use prim::{PrimType, Scalar};
 /// The rows of the smaller kernel: with two vectors of columns, as many accumulators as hide the latency of a
 /// multiplication and addition.
 const FEW: i64 = 4;
-/// The rows of register tiles beside which there is a smaller one, and the greatest number that are left to it:
-/// for more, the large one takes no longer.
+/// The rows of register tiles beside which there is a smaller one, and the greatest number of rows that it computes: for more,
+/// the large one takes no longer.
 const MIN_HEIGHT: i64 = 3 * FEW;
 const MOST_LEFT: i64 = 2 * FEW;
 

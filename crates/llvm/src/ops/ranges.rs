@@ -1,5 +1,5 @@
 //! Minimum and maximum of quiet floats by one instruction per register, `vrangeps` and `vrangepd` (AVX-512). For
-//! operands that are no signalling NaNs it is the operator of `prim`: -0.0 lies below 0.0, of a number and a NaN the
+//! operands that are not signalling NaNs it is the operator of `prim`: -0.0 lies below 0.0, of a number and a NaN the
 //! result is the number, of two NaNs the first (`tests/all/ranges.rs`).
 
 use super::Ops;

@@ -26,7 +26,7 @@ pub(super) enum Term {
 /// The definitions of a segop's scalars.
 pub(super) struct Terms {
     definitions: FxHashMap<Name, ScalarOp<Atom>>,
-    /// The values of the post lambda's parameters; none for those that are scanned.
+    /// The values of the post lambda's parameters; none for parameters that are scanned.
     params: FxHashMap<Name, Option<Atom>>,
 }
 
