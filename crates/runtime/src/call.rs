@@ -50,7 +50,7 @@ impl Context {
     /// Calls the entry point of this number. The arguments stay the caller's; those of unique
     /// parameters may be overwritten. The context stays usable after a failure.
     pub fn invoke(&mut self, entry: usize, args: &[Handle]) -> Result<Handle, Error> {
-        let interface = Arc::clone(self.interface());
+        let interface = &**self.interface();
         let (Some(signature), Some(code)) =
             (interface.entries.get(entry), self.program().entries().get(entry).copied())
         else {
@@ -65,13 +65,13 @@ impl Context {
                 return Err(mismatch(index, param, &expected, &found));
             }
         }
-        let words: SmallVec<[u64; 16]> = args.iter().flat_map(|arg| arg.words.iter().copied()).collect();
+        let mut words = SmallVec::<[u64; 16]>::new();
+        args.iter().for_each(|arg| words.extend_from_slice(&arg.words));
         let ty = signature.result.ty;
         let n_words = interface.opaques.n_words(ty);
         let mut result = self.handle(ty, SmallVec::from_elem(0, n_words));
-        let cancellation = self.cancellation();
         let ctx = self.activate();
-        let status = if cancellation.is_requested() {
+        let status = if self.shared().cancellation.is_requested() {
             1
         } else {
             // SAFETY: generated code fulfils the contract of `EntryFn`; the words fit the entry's
@@ -79,7 +79,7 @@ impl Context {
             unsafe { code(ctx, words.as_ptr(), result.words.as_mut_ptr()) }
         };
         let outcome = self.check_status(status);
-        cancellation.withdraw();
+        self.shared().cancellation.withdraw();
         outcome?;
         if let Err(failure) = self.synchronise() {
             self.release(result);

@@ -212,9 +212,15 @@ impl Context {
         if self.check_owner(&handle).is_err() {
             return;
         }
-        let interface = Arc::clone(self.interface());
+        if let EntryType::Value(ty) = handle.ty {
+            if ty.rank > 0 {
+                self.unref(block_of(&handle.words));
+            }
+            return;
+        }
+        let leaves = leaves(&self.interface().opaques, handle.ty, &handle.words);
         // The words of a handle match its type.
-        for (leaf, words) in leaves(&interface.opaques, handle.ty, &handle.words).into_iter().flatten() {
+        for (leaf, words) in leaves.into_iter().flatten() {
             if leaf.rank > 0 {
                 self.unref(block_of(words));
             }
