@@ -30,21 +30,29 @@ struct Occurrences {
 impl DefUse {
     /// Numbers a function.
     pub fn new(function: &Function) -> Self {
-        let unnamed = Occurrences { first: u32::MAX, last: 0, sets: 0, block_end: 0 };
-        let mut def_use =
-            Self { ends: Vec::new(), others: Vec::new(), vars: vec![unnamed; function.vars.len()] };
-        // Parameters are set before the first statement, results read after the last one.
-        for var in &function.params {
-            def_use.name(*var, 0, Use::Sets);
-        }
-        def_use.ends.push(0);
-        def_use.others.push(0);
-        let mut open = Vec::new();
-        def_use.block(&function.body, &mut open);
+        let mut def_use = Self::of(&function.params, &function.body, function.vars.len());
+        // Results are read after the last statement.
         let end = def_use.ends.len() as u32;
         for var in &function.results {
             def_use.name(*var, end, Use::Reads);
         }
+        def_use
+    }
+
+    /// Numbers statements of a function with `n_vars` variables, as if they were all of it.
+    pub fn of_stmts(stmts: &[Stmt], n_vars: usize) -> Self {
+        Self::of(&[], stmts, n_vars)
+    }
+
+    fn of(params: &[Var], stmts: &[Stmt], n_vars: usize) -> Self {
+        let unnamed = Occurrences { first: u32::MAX, last: 0, sets: 0, block_end: 0 };
+        let mut def_use = Self { ends: vec![0], others: vec![0], vars: vec![unnamed; n_vars] };
+        // Parameters are set before the first statement.
+        for var in params {
+            def_use.name(*var, 0, Use::Sets);
+        }
+        let mut open = Vec::new();
+        def_use.block(stmts, &mut open);
         def_use
     }
 

@@ -17,7 +17,7 @@ use super::reuse::sets;
 use imp::build::max;
 use imp::def_use::DefUse;
 use imp::walk::{each_stmt, each_use, each_var, scalar_type};
-use imp::{Access, Expr, For, LoopMode, Stmt, Var, VarInfo, VarType};
+use imp::{Access, Expr, For, LoopMode, Stmt, Var, VarType};
 use prim::PrimType;
 use rustc_hash::FxHashSet;
 
@@ -33,11 +33,10 @@ pub(super) fn split(
     g: &mut Emit<'_>,
     (f, at): (&For, u32),
     private: &FxHashSet<Var>,
-    vars: &[VarInfo],
     def_use: &DefUse,
 ) -> Option<Split> {
     let has_fold = f.body.iter().any(|stmt| matches!(stmt, Stmt::For(_)));
-    let by_index = vars[f.var.index()].ty == VarType::Scalar(PrimType::I64);
+    let by_index = g.vars()[f.var.index()].ty == VarType::Scalar(PrimType::I64);
     if f.mode != (LoopMode::Seq { independent: false }) || !has_fold || !by_index {
         return None;
     }
@@ -73,7 +72,7 @@ pub(super) fn split(
     let mut arrays = Vec::new();
     let mut loads = Vec::new();
     for var in shared {
-        let ty = scalar_type(vars, var)?;
+        let ty = scalar_type(g.vars(), var)?;
         let access = if let Some(stored) = stored_at(&body, var) {
             stored
         } else {

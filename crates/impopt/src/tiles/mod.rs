@@ -56,9 +56,7 @@ use imp::captures;
 use imp::def_use::DefUse;
 use imp::rename::{each_leaf_mut, own_exprs_mut};
 use imp::walk::each_stmt_mut;
-use imp::{
-    CodePlacement, Expr, For, Function, Launch, Program, Stmt, Tunable, TunableId, Var, VarInfo, bind, expr,
-};
+use imp::{Expr, For, Function, Launch, Program, Stmt, Tunable, TunableId, Var, VarInfo, bind, expr};
 use ir::name::FunName;
 use ir::remark::RemarkKind;
 use ir::{Context, VectorLanes};
@@ -231,36 +229,40 @@ impl Rewrite<'_> {
 impl Rewrite<'_> {
     /// A loop in strips with tiled nests, and the original one. There are no strips in strips.
     fn in_strips(&mut self, f: &For, at: u32) -> Option<Vec<Stmt>> {
-        if self.strip_of.is_some() {
+        if self.strip_of.is_some() || !strips::is_candidate(f, at, &self.vars, &self.def_use) {
             return None;
         }
-        let mut vars = self.vars.clone();
+        let (counter, known) = (counter_name(&self.vars, f), self.vars.len());
+        let mut vars = std::mem::take(&mut self.vars);
         let mut g = Emit::new(&mut vars);
-        let (fits, stmts) = strips::strips(&mut g, f, at, &self.vars, &self.def_use)?;
+        let Some((fits, stmts)) = strips::strips(&mut g, f, at, &self.def_use) else {
+            vars.truncate(known);
+            self.vars = vars;
+            return None;
+        };
         let (mut before, mut locals, mut owned) = g.finish();
-        let inside = function_of(vars, stmts);
-        let def_use = DefUse::new(&inside);
-        let Function { vars, body, .. } = inside;
+        let def_use = DefUse::of_stmts(&stmts, vars.len());
         let mut rewrite = Rewrite {
             machine: self.machine,
             vars,
             def_use,
             context: self.context,
             name: self.name.clone(),
-            strip_of: Some(counter_name(&self.vars, f)),
+            strip_of: Some(counter),
             made: self.made,
             locals: Vec::new(),
             owned: Vec::new(),
             tiled: false,
             conditions: Vec::new(),
         };
-        let body = rewrite.block(body, DefUse::FIRST);
+        let body = rewrite.block(stmts, DefUse::FIRST);
+        self.vars = rewrite.vars;
         if !rewrite.tiled {
+            self.vars.truncate(known);
             return None;
         }
         locals.append(&mut rewrite.locals);
         owned.append(&mut rewrite.owned);
-        self.vars = rewrite.vars;
         self.tiled = true;
         self.locals.extend(locals);
         self.owned.extend(owned);
@@ -273,21 +275,6 @@ impl Rewrite<'_> {
 /// The name of a loop's counter in remarks.
 fn counter_name(vars: &[VarInfo], f: &For) -> Arc<str> {
     format!("{}_{}", vars[f.var.index()].hint, f.var.0).into()
-}
-
-/// A function of these variables and statements, to number them.
-fn function_of(vars: Vec<VarInfo>, body: Vec<Stmt>) -> Function {
-    Function {
-        name: "".into(),
-        params: Vec::new(),
-        results: Vec::new(),
-        owned: Vec::new(),
-        distinct: Vec::new(),
-        vars,
-        body,
-        code: CodePlacement::OneModule,
-        recursive: false,
-    }
 }
 
 /// The conditions on the sizes of a nest in a strip, whose outermost loop is the strip's.

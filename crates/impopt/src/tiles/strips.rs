@@ -67,35 +67,29 @@ struct Parts<'f> {
     kept: Vec<(Var, PrimType)>,
 }
 
-/// The condition under which iterations run in strips, and the strips.
-pub(super) fn strips(
-    g: &mut Emit<'_>,
-    f: &For,
-    at: u32,
-    vars: &[VarInfo],
-    def_use: &DefUse,
-) -> Option<(Expr, Vec<Stmt>)> {
+/// Returns true if iterations may run in strips, as far as the loop with number `at` shows before it is split.
+pub(super) fn is_candidate(f: &For, at: u32, vars: &[VarInfo], def_use: &DefUse) -> bool {
     let nested = |stmt: &Stmt| stmt.blocks()[0].iter().any(|stmt| matches!(stmt, Stmt::For(_)));
-    if f.mode != (LoopMode::Seq { independent: true })
-        || vars[f.var.index()].ty != VarType::Scalar(PrimType::I64)
-        || !imp::walk::is_at_most(&f.body, MAX_STATEMENTS)
-        || !f.body.iter().any(nested)
-        || !is_local(f, at, def_use)
-        || !have_one_size(f)
-    {
-        return None;
-    }
-    let f = with_splits(g, f, at, vars, def_use);
-    let inside = super::function_of(g.vars().to_vec(), vec![Stmt::For(f)]);
-    let def_use = DefUse::new(&inside);
-    let [Stmt::For(f)] = inside.body.as_slice() else {
+    f.mode == (LoopMode::Seq { independent: true })
+        && vars[f.var.index()].ty == VarType::Scalar(PrimType::I64)
+        && imp::walk::is_at_most(&f.body, MAX_STATEMENTS)
+        && f.body.iter().any(nested)
+        && is_local(f, at, def_use)
+        && have_one_size(f)
+}
+
+/// The condition under which a candidate's iterations run in strips, and the strips.
+pub(super) fn strips(g: &mut Emit<'_>, f: &For, at: u32, def_use: &DefUse) -> Option<(Expr, Vec<Stmt>)> {
+    let whole = [Stmt::For(with_splits(g, f, at, def_use))];
+    let [Stmt::For(f)] = &whole else {
         return None;
     };
     let folds = f.body.iter().filter(|stmt| has_fold(stmt)).count();
     if folds == 0 || f.body.iter().filter(|stmt| !is_pure(stmt)).count() < 2 {
         return None;
     }
-    let parts = Parts::of(f, &inside.vars, &def_use)?;
+    let def_use = DefUse::of_stmts(&whole, g.vars().len());
+    let parts = Parts::of(f, g.vars(), &def_use)?;
     Some(parts.emit(g, f))
 }
 
@@ -108,7 +102,7 @@ fn is_local(f: &For, at: u32, def_use: &DefUse) -> bool {
 }
 
 /// The loop, with loops around folds split.
-fn with_splits(g: &mut Emit<'_>, f: &For, at: u32, vars: &[VarInfo], def_use: &DefUse) -> For {
+fn with_splits(g: &mut Emit<'_>, f: &For, at: u32, def_use: &DefUse) -> For {
     let (mut body, mut before, mut after) = (Vec::new(), Vec::new(), Vec::new());
     let mut at = at + 1;
     let private: FxHashSet<Var> = f
@@ -123,7 +117,7 @@ fn with_splits(g: &mut Emit<'_>, f: &For, at: u32, vars: &[VarInfo], def_use: &D
         .collect();
     for stmt in &f.body {
         let split = if let Stmt::For(inner) = stmt {
-            super::fission::split(g, (inner, at), &private, vars, def_use)
+            super::fission::split(g, (inner, at), &private, def_use)
         } else {
             None
         };
