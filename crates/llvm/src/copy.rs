@@ -3,6 +3,7 @@
 
 use crate::error::{Error, Res};
 use crate::function::FunctionEmitter;
+use crate::loops::LoopForm;
 use imp::{CopyPlan, Expr, Region};
 use inkwell::values::{BasicValue, PointerValue};
 use prim::PrimType;
@@ -62,7 +63,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         let count = self.int_expr(count)?;
         let (to_by, from_by) = (self.int_expr(to_by)?, self.int_expr(from_by)?);
         let ty = self.emit.types.memory(elem);
-        self.counted(self.emit.types.const_i64(0), count, false, |frame, i| {
+        self.counted(self.emit.types.const_i64(0), count, LoopForm::default(), |frame, i| {
             let to_at = frame.builder.build_int_nsw_mul(i, to_by, "")?;
             let from_at = frame.builder.build_int_nsw_mul(i, from_by, "")?;
             let (to_start, from_start) =

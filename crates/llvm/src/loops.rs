@@ -11,7 +11,7 @@
 use crate::error::{Error, Res};
 use crate::function::{FunctionEmitter, instruction_of};
 use crate::types::{int, pointer};
-use imp::{For, LoopMode, Stmt, Var, VarType};
+use imp::{Expr, For, LoopMode, Stmt, Var, VarType};
 use inkwell::values::IntValue;
 use inkwell::{AtomicOrdering, IntPredicate};
 
@@ -22,6 +22,31 @@ const CANCELLATION: i64 = 4;
 /// allocation.
 const SCHEDULE_WINDOW: usize = 16;
 
+/// What LLVM is told of a counting loop.
+#[derive(Clone, Copy)]
+pub struct LoopForm {
+    /// The accesses of different iterations are independent.
+    pub independent: bool,
+    /// Copies of the body may pay off.
+    pub unrolls: bool,
+}
+
+impl Default for LoopForm {
+    fn default() -> Self {
+        Self { independent: false, unrolls: true }
+    }
+}
+
+/// Returns true if statements contain a loop that is not known to be short: then copies of them cost code and gain
+/// nothing.
+pub fn has_long_loop(stmts: &[Stmt]) -> bool {
+    stmts.iter().any(|stmt| match stmt {
+        Stmt::For(f) => !matches!((&f.from, &f.to), (Expr::Const(_), Expr::Const(_))),
+        Stmt::While(..) => true,
+        _ => false,
+    })
+}
+
 impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
     /// Emits a counting loop of any kind.
     pub fn for_loop(&mut self, f: &'p For) -> Res<()> {
@@ -29,7 +54,8 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
             LoopMode::Seq { independent } => {
                 let (from, to) = (self.int_expr(&f.from)?, self.int_expr(&f.to)?);
                 let is_long = f.body.iter().any(|stmt| matches!(stmt, Stmt::For(_) | Stmt::While(..)));
-                self.counted(from, to, *independent, |frame, i| {
+                let form = LoopForm { independent: *independent, unrolls: !has_long_loop(&f.body) };
+                self.counted(from, to, form, |frame, i| {
                     frame.set(f.var, i)?;
                     frame.block(&f.body)?;
                     if is_long && !independent { frame.fail_if_cancelled() } else { Ok(()) }
@@ -37,7 +63,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
             }
             LoopMode::Scheduled => {
                 let (from, to) = (self.int_expr(&f.from)?, self.int_expr(&f.to)?);
-                self.counted(from, to, false, |frame, i| {
+                self.counted(from, to, LoopForm::default(), |frame, i| {
                     frame.set(f.var, i)?;
                     frame.emit_scheduled(&f.body)
                 })
@@ -54,7 +80,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         &mut self,
         from: IntValue<'c>,
         to: IntValue<'c>,
-        independent: bool,
+        form: LoopForm,
         body: impl FnOnce(&mut Self, IntValue<'c>) -> Res<()>,
     ) -> Res<()> {
         let ty = from.get_type();
@@ -68,7 +94,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         let more = self.builder.build_int_compare(IntPredicate::SLT, i, to, "")?;
         self.builder.build_conditional_branch(more, inside, after)?;
         self.builder.position_at_end(inside);
-        let group = if independent { Some(self.emit.metadata.new_group()?) } else { None };
+        let group = if form.independent { Some(self.emit.metadata.new_group()?) } else { None };
         self.access_groups.extend(group);
         body(self, i)?;
         if group.is_some() {
@@ -77,9 +103,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         let next = self.builder.build_int_nsw_add(i, ty.const_int(1, false), "")?;
         let last = self.current()?;
         let back = self.builder.build_unconditional_branch(head)?;
-        if let Some(group) = group {
-            self.emit.metadata.independent_loop(back, group)?;
-        }
+        self.emit.metadata.describe_loop(back, group, form.unrolls)?;
         counter.add_incoming(&[(&from, before), (&next, last)]);
         self.builder.position_at_end(after);
         Ok(())

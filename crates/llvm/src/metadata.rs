@@ -123,11 +123,23 @@ impl<'c> Metadata<'c> {
         }
     }
 
-    /// Marks the back edge of a loop whose accesses in `group` are independent.
-    pub fn independent_loop(&self, back: InstructionValue<'c>, group: MetadataValue<'c>) -> Res<()> {
-        let name = self.context.metadata_string("llvm.loop.parallel_accesses");
-        let fact = self.node(&[name, group]);
-        Self::attach(back, self.distinct(&[fact]), self.loop_id)
+    /// Describes the loop of a back edge: the group of accesses that are independent, if there is one, and
+    /// whether LLVM may unroll the loop.
+    pub fn describe_loop(
+        &self,
+        back: InstructionValue<'c>,
+        independent: Option<MetadataValue<'c>>,
+        unrolls: bool,
+    ) -> Res<()> {
+        let mut facts = Vec::new();
+        if let Some(group) = independent {
+            let name = self.context.metadata_string("llvm.loop.parallel_accesses");
+            facts.push(self.node(&[name, group]));
+        }
+        if !unrolls {
+            facts.push(self.node(&[self.context.metadata_string("llvm.loop.unroll.disable")]));
+        }
+        if facts.is_empty() { Ok(()) } else { Self::attach(back, self.distinct(&facts), self.loop_id) }
     }
 
     /// Creates alias scopes for `count` buffers that do not alias.

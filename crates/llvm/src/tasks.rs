@@ -10,6 +10,7 @@
 use crate::emit::{Emit, call_value, var_type};
 use crate::error::{Error, Res};
 use crate::function::{FunctionEmitter, VarFacts, instruction_of};
+use crate::loops::{LoopForm, has_long_loop};
 use crate::types::{int, pointer};
 use imp::{For, Function, Launch, LoopMode, Slices, VarType};
 use inkwell::IntPredicate;
@@ -201,7 +202,8 @@ impl<'p, 'c> Task<'p, 'c> {
             task.set_chunk_bounds(f, slices, (low, high))?;
             task.task_body(f, launch)?;
         } else {
-            task.counted(low, high, true, |task, k| {
+            let form = LoopForm { independent: true, unrolls: !has_long_loop(&f.body) };
+            task.counted(low, high, form, |task, k| {
                 task.set_iteration(f, first, k, counter)?;
                 task.task_body(f, launch)
             })?;
