@@ -1,6 +1,7 @@
 """The figure `users`: programs as users write them, and the same in NumPy, JAX and Numba."""
 
 import json
+import math
 import os
 import random
 import statistics
@@ -14,6 +15,8 @@ from values import parse
 PROGRAMS = HERE / "programs"
 SCRIPT = HERE / "peers" / "users.py"
 PEERS = ["NumPy", "JAX", "Numba"]
+# Microseconds after which threads are awake and the processor runs at its speed.
+WARM = 20000
 
 
 def input_of(name, case):
@@ -44,6 +47,17 @@ def run_peer(entry, peer, data, runs, environment):
     return json.loads(done.stdout), parse(out.read_bytes())
 
 
+def warm(runs, measure):
+    """The run times and the results of `measure`, which is given the number of runs; if they are short together,
+    those of later runs."""
+    found = measure(runs)
+    if found is None or sum(found[0]) >= WARM:
+        return found
+    more = math.ceil(WARM / statistics.median(found[0]))
+    times, results = measure(2 * more)
+    return times[more:], results
+
+
 def figure_users(options, warnings):
     """Medians of all runs, one process after the other; peers with their libraries' own choice of processor."""
     if not compiler():
@@ -61,9 +75,12 @@ def figure_users(options, warnings):
         for _ in range(options.rounds):
             for implementation in ["bindrune", *PEERS]:
                 if implementation == "bindrune":
-                    found = run([exe, "-e", case.entry], data, options.runs, environment)
+                    found = warm(options.runs, lambda runs: run([exe, "-e", case.entry], data, runs, environment))
                 else:
-                    found = run_peer(case.entry, implementation, data, options.runs, environment)
+                    found = warm(
+                        options.runs,
+                        lambda runs, peer=implementation: run_peer(case.entry, peer, data, runs, environment),
+                    )
                 if found is None:
                     continue
                 expected = expected or found[1]
