@@ -79,7 +79,8 @@ fn data(kind: &RemarkKind) -> Value {
         | RemarkKind::LoopInterchanged(_)
         | RemarkKind::Loop { .. }
         | RemarkKind::Version { .. }
-        | RemarkKind::Hoisted => Value::Object(Map::new()),
+        | RemarkKind::Hoisted
+        | RemarkKind::Packed => Value::Object(Map::new()),
         RemarkKind::DeadRemoved(what) => json!({ "what": what.to_string() }),
         RemarkKind::NotFused { why: reason, .. } => why(kebab_case(reason)),
         RemarkKind::Inlined(function)

@@ -257,7 +257,7 @@ fn classify(kind: &RemarkKind) -> Option<(Group, Rating)> {
             (Group::Parallel, Rating::Plain)
         }
         RemarkKind::OnHost { .. } => (Group::Parallel, Rating::Left),
-        RemarkKind::Hoisted => (Group::Work, Rating::Good),
+        RemarkKind::Hoisted | RemarkKind::Packed => (Group::Work, Rating::Good),
         RemarkKind::DeadRemoved(_) => (Group::Work, Rating::Plain),
         RemarkKind::CheckRemoved { .. } | RemarkKind::CheckHoisted(_) => (Group::Checks, Rating::Good),
         RemarkKind::CheckRemains { inside, .. } => (Group::Checks, remaining_check(inside)),

@@ -151,6 +151,8 @@ pub enum RemarkKind {
     },
     /// A loop-invariant computation was hoisted out of the loop around it.
     Hoisted,
+    /// Elements that a combinator reads far apart are copied next to each other first.
+    Packed,
     /// A combinator without used results was removed.
     DeadRemoved(OperationKind),
     /// A check was removed.

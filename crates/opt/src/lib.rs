@@ -12,6 +12,7 @@
 //! - `fuse`: vertical and horizontal fusion of combinators.
 //! - `gather_forwarding`: elements projected out of rows are read from the rows themselves.
 //! - `lookup_tables`: precomputes values that depend on an inner index alone.
+//! - `packed_reads`: copies elements that lie far apart next to each other.
 //! - `fma`: products that are added become fused multiply-adds.
 //! - `math`: simplifies the definitions of mathematical functions, and replaces operations by them.
 //! - `unroll`: expands loops under `#[unroll]`.
@@ -37,6 +38,7 @@ mod lookup_tables;
 mod loop_fusion;
 mod math;
 mod migrate;
+mod packed_reads;
 pub mod passes;
 mod remarks;
 mod simplify;

@@ -5,8 +5,8 @@
 
 use crate::level::OptLevel;
 use crate::{
-    fma, fuse, gather_forwarding, inline, lookup_tables, loop_fusion, math, migrate, simplify, sink,
-    unroll_and_jam,
+    fma, fuse, gather_forwarding, inline, lookup_tables, loop_fusion, math, migrate, packed_reads, simplify,
+    sink, unroll_and_jam,
 };
 use analysis::signatures::Signatures;
 use ir::syntax::Function;
@@ -64,6 +64,11 @@ pub const SOACS: &[Pass<Soacs>] = &[
         name: "lookup-tables",
         description: "lookup tables: compute values that depend on an inner index only once, before the outer map",
         run: |program, context| per_function(program, context, lookup_tables::precompute),
+    },
+    Pass {
+        name: "packed-reads",
+        description: "packed reads: copy elements that lie far apart and are read many times next to each other",
+        run: |program, context| per_function(program, context, packed_reads::pack),
     },
 ];
 

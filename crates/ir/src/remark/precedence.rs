@@ -64,6 +64,7 @@ impl RemarkKind {
             | Self::OnHost { .. }
             | Self::ChoicesTooDeep { .. }
             | Self::Hoisted
+            | Self::Packed
             | Self::DeadRemoved(_)
             | Self::Copied { .. } => return None,
         })

@@ -109,6 +109,7 @@ impl RemarkKind {
                 format!("{what}{of} {}", how.text(names))
             }
             Self::Hoisted => "hoisted out of the loop".to_owned(),
+            Self::Packed => "elements far apart are packed first, if they are read often".to_owned(),
             Self::DeadRemoved(what) => format!("{what} removed: its results are not used"),
             Self::VersionPruned { rule, why } => {
                 format!("version of rule {} removed: {why}", rule.name())
@@ -162,6 +163,7 @@ impl RemarkKind {
             Self::OnHost { .. } => "on-host",
             Self::ChoicesTooDeep { .. } => "no-versions",
             Self::Hoisted => "hoisted",
+            Self::Packed => "packed",
             Self::DeadRemoved(_) => "removed",
             Self::CheckRemoved { .. } => "check-removed",
             Self::CheckHoisted(_) => "check-moved",
@@ -341,6 +343,7 @@ impl fmt::Display for RemarkKind {
             | Self::Version { .. }
             | Self::Executes { .. }
             | Self::Hoisted
+            | Self::Packed
             | Self::DeadRemoved(_)
             | Self::VersionPruned { .. }
             | Self::OnHost { .. }
