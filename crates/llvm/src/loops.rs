@@ -22,7 +22,7 @@ const CANCELLATION: i64 = 4;
 /// allocation.
 const SCHEDULE_WINDOW: usize = 16;
 
-/// What LLVM is told of a counting loop.
+/// The facts about a counting loop that LLVM gets.
 #[derive(Clone, Copy)]
 pub struct LoopForm {
     /// The accesses of different iterations are independent.

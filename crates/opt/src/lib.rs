@@ -12,7 +12,7 @@
 //! - `fuse`: vertical and horizontal fusion of combinators.
 //! - `gather_forwarding`: elements projected out of rows are read from the rows themselves.
 //! - `lookup_tables`: precomputes values that depend on an inner index alone.
-//! - `packed_reads`: copies elements that lie far apart next to each other.
+//! - `packed_reads`: copies elements that are not contiguous and are read many times.
 //! - `fma`: products that are added become fused multiply-adds.
 //! - `math`: simplifies the definitions of mathematical functions, and replaces operations by them.
 //! - `unroll`: expands loops under `#[unroll]`.

@@ -1,4 +1,4 @@
-//! Packed reads: elements that lie far apart in an array, and that a combinator reads many times, are copied next
+//! Packed reads: elements of an array that are not contiguous, and that a combinator reads many times, are copied next
 //! to each other first.
 //!
 //! ```text
@@ -132,7 +132,7 @@ fn results(b: &mut Builder<'_, Soacs>, stm: Stm<Soacs>) -> Vec<Atom> {
     copy.result
 }
 
-/// The values of bounds and factors. Those that are computed in the combinator are 0 if it has no iteration.
+/// The values of bounds and factors. Values that the combinator computes are 0 if it has no iteration.
 fn values(b: &mut Builder<'_, Soacs>, n: Atom, found: &Candidates) -> Vec<(Name, Values)> {
     let mut indices: Vec<(Name, Strided)> = found.strided.iter().map(|(name, it)| (*name, *it)).collect();
     indices.sort_unstable_by_key(|(name, _)| *name);

@@ -67,7 +67,7 @@ pub const SOACS: &[Pass<Soacs>] = &[
     },
     Pass {
         name: "packed-reads",
-        description: "packed reads: copy elements that lie far apart and are read many times next to each other",
+        description: "packed reads: copy elements that are not contiguous and are read many times",
         run: |program, context| per_function(program, context, packed_reads::pack),
     },
 ];

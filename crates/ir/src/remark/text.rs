@@ -109,7 +109,9 @@ impl RemarkKind {
                 format!("{what}{of} {}", how.text(names))
             }
             Self::Hoisted => "hoisted out of the loop".to_owned(),
-            Self::Packed => "elements far apart are packed first, if they are read often".to_owned(),
+            Self::Packed => {
+                "elements that are not contiguous are packed first, if they are read often".to_owned()
+            }
             Self::DeadRemoved(what) => format!("{what} removed: its results are not used"),
             Self::VersionPruned { rule, why } => {
                 format!("version of rule {} removed: {why}", rule.name())
