@@ -17,6 +17,9 @@ pub(crate) trait ReplaceLoops {
     /// Begins a loop that stays.
     fn mark(&self) -> Self::Mark;
 
+    /// Begins the body of tasks.
+    fn enter(&mut self, _: &Launch) {}
+
     /// Gives the variables that were made since the mark to the frame of tasks.
     fn leave(&mut self, mark: Self::Mark, launch: &mut Launch);
 
@@ -54,6 +57,9 @@ pub(crate) trait ReplaceLoops {
     /// Replaces loops in the body of one that stays.
     fn inside(&mut self, mut f: For, at: u32) -> For {
         let mark = self.mark();
+        if let LoopMode::Tasks(launch) = &f.mode {
+            self.enter(launch);
+        }
         f.body = self.block(f.body, at + 1);
         if let LoopMode::Tasks(launch) = &mut f.mode {
             self.leave(mark, launch);

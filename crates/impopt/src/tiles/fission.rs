@@ -10,7 +10,8 @@
 //! ```
 //!
 //! The iterations of the first loop are independent, so its nest can be tiled. Values that it does not
-//! store in any case are kept in an array.
+//! store in any case are kept in an array. The second loop may combine them in arrays, such as lists of the best
+//! values, which the first one does not access.
 
 use super::emit::{Emit, Names, element};
 use super::reuse::sets;
@@ -27,12 +28,12 @@ pub(super) struct Split {
     pub(super) arrays: Vec<(Var, Expr)>,
 }
 
-/// Splits a sequential loop around a fold, the statement with number `at`. It stores only in `private` arrays,
-/// which nothing else denotes.
+/// Splits a sequential loop around a fold, the statement with number `at`. It stores only in `private` and `distinct`
+/// arrays, which nothing else denotes.
 pub(super) fn split(
     g: &mut Emit<'_>,
     (f, at): (&For, u32),
-    private: &FxHashSet<Var>,
+    (private, distinct): (&FxHashSet<Var>, &[Var]),
     def_use: &DefUse,
 ) -> Option<Split> {
     let has_fold = f.body.iter().any(|stmt| matches!(stmt, Stmt::For(_)));
@@ -44,6 +45,7 @@ pub(super) fn split(
     // Carried values, and what depends on them.
     let carried = |var: Var| def_use.dominating_def(var).is_none_or(|first| first <= at);
     let mut late: FxHashSet<Var> = own.iter().copied().filter(|var| carried(*var)).collect();
+    late.extend(combined_arrays(f, (private, distinct), &own)?);
     if late.is_empty() {
         return None;
     }
@@ -60,7 +62,7 @@ pub(super) fn split(
     }
     let is_late = |stmt: &Stmt| names(stmt).iter().any(|var| late.contains(var));
     let (last, first): (Vec<&Stmt>, Vec<&Stmt>) = f.body.iter().partition(|stmt| is_late(stmt));
-    if last.iter().any(|stmt| !is_scalar(stmt)) || !stores_elements(&first, f, private, &own) {
+    if !stores_elements(&first, f, private, &own) {
         return None;
     }
     let read_late: FxHashSet<Var> = last.iter().flat_map(|stmt| names(stmt)).collect();
@@ -113,12 +115,29 @@ fn names(stmt: &Stmt) -> Vec<Var> {
     all
 }
 
-/// Returns true for sets, loads and conditionals of these.
-fn is_scalar(stmt: &Stmt) -> bool {
-    if let Stmt::If(_, yes, no) = stmt {
-        return yes.iter().chain(no).all(is_scalar);
-    }
-    matches!(stmt, Stmt::Set(..) | Stmt::Load(..))
+/// The arrays that a loop stores in, other than private ones of which it only stores the elements at its index.
+/// `None` if another buffer may denote one of them.
+fn combined_arrays(
+    f: &For,
+    (private, distinct): (&FxHashSet<Var>, &[Var]),
+    own: &FxHashSet<Var>,
+) -> Option<FxHashSet<Var>> {
+    let mut combined = FxHashSet::default();
+    let mut loaded = FxHashSet::default();
+    let mut stored = FxHashSet::default();
+    each_stmt(&f.body, &mut |stmt| {
+        if let Stmt::Load(_, access) = stmt {
+            loaded.insert(access.buffer);
+        } else if let Stmt::Store(access, _) = stmt {
+            stored.insert(access.buffer);
+            if !is_own_element(access, f.var, own) {
+                combined.insert(access.buffer);
+            }
+        }
+    });
+    combined.extend(stored.into_iter().filter(|array| loaded.contains(array) || !private.contains(array)));
+    let alone = |array: &Var| private.contains(array) || distinct.contains(array);
+    combined.iter().all(alone).then_some(combined)
 }
 
 /// Returns true if statements store nothing but elements at the loop's own index, of private arrays that

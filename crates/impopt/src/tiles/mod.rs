@@ -134,6 +134,7 @@ fn tile_function(function: &mut Function, context: &mut Context, first: usize) -
         context,
         name: FunName(Arc::clone(&function.name)),
         strip_of: None,
+        distinct: vec![function.distinct.clone()],
         made: &mut made,
         locals: Vec::new(),
         owned: Vec::new(),
@@ -159,6 +160,8 @@ struct Rewrite<'c> {
     name: FunName,
     /// The counter of the loop whose strips are being tiled, for remarks.
     strip_of: Option<Arc<str>>,
+    /// The buffers of each frame, outermost first, whose block no other buffer of the frame denotes.
+    distinct: Vec<Vec<Var>>,
     made: &'c mut Made,
     /// New variables of the innermost frame, and new owned buffers.
     locals: Vec<Var>,
@@ -188,7 +191,12 @@ impl ReplaceLoops for Rewrite<'_> {
         (self.locals.len(), self.owned.len())
     }
 
+    fn enter(&mut self, launch: &Launch) {
+        self.distinct.push(launch.distinct.clone());
+    }
+
     fn leave(&mut self, (locals, owned): (usize, usize), launch: &mut Launch) {
+        self.distinct.pop();
         launch.locals.extend(self.locals.drain(locals..));
         launch.owned.extend(self.owned.drain(owned..));
     }
@@ -234,8 +242,9 @@ impl Rewrite<'_> {
         }
         let (counter, known) = (counter_name(&self.vars, f), self.vars.len());
         let mut vars = std::mem::take(&mut self.vars);
+        let distinct = self.distinct.last().map_or(&[][..], Vec::as_slice);
         let mut g = Emit::new(&mut vars);
-        let Some((fits, stmts)) = strips::strips(&mut g, f, at, &self.def_use) else {
+        let Some((fits, stmts)) = strips::strips(&mut g, f, at, (&self.def_use, distinct)) else {
             vars.truncate(known);
             self.vars = vars;
             return None;
@@ -249,6 +258,7 @@ impl Rewrite<'_> {
             context: self.context,
             name: self.name.clone(),
             strip_of: Some(counter),
+            distinct: Vec::new(),
             made: self.made,
             locals: Vec::new(),
             owned: Vec::new(),

@@ -78,9 +78,15 @@ pub(super) fn is_candidate(f: &For, at: u32, vars: &[VarInfo], def_use: &DefUse)
         && have_one_size(f)
 }
 
-/// The condition under which a candidate's iterations run in strips, and the strips.
-pub(super) fn strips(g: &mut Emit<'_>, f: &For, at: u32, def_use: &DefUse) -> Option<(Expr, Vec<Stmt>)> {
-    let whole = [Stmt::For(with_splits(g, f, at, def_use))];
+/// The condition under which a candidate's iterations run in strips, and the strips. No other buffer denotes the
+/// block of a `distinct` one.
+pub(super) fn strips(
+    g: &mut Emit<'_>,
+    f: &For,
+    at: u32,
+    (def_use, distinct): (&DefUse, &[Var]),
+) -> Option<(Expr, Vec<Stmt>)> {
+    let whole = [Stmt::For(with_splits(g, f, at, (def_use, distinct)))];
     let [Stmt::For(f)] = &whole else {
         return None;
     };
@@ -102,7 +108,7 @@ fn is_local(f: &For, at: u32, def_use: &DefUse) -> bool {
 }
 
 /// The loop, with loops around folds split.
-fn with_splits(g: &mut Emit<'_>, f: &For, at: u32, def_use: &DefUse) -> For {
+fn with_splits(g: &mut Emit<'_>, f: &For, at: u32, (def_use, distinct): (&DefUse, &[Var])) -> For {
     let (mut body, mut before, mut after) = (Vec::new(), Vec::new(), Vec::new());
     let mut at = at + 1;
     let private: FxHashSet<Var> = f
@@ -117,7 +123,7 @@ fn with_splits(g: &mut Emit<'_>, f: &For, at: u32, def_use: &DefUse) -> For {
         .collect();
     for stmt in &f.body {
         let split = if let Stmt::For(inner) = stmt {
-            super::fission::split(g, (inner, at), &private, def_use)
+            super::fission::split(g, (inner, at), (&private, distinct), def_use)
         } else {
             None
         };
