@@ -73,6 +73,7 @@ enum Note {
     Whole((u32, u32)),
     Quotient(u32),
     RowSlack(u32),
+    Multiple(u32),
 }
 
 /// The facts known at the current point.
@@ -136,6 +137,7 @@ impl Ranges {
                 Note::Whole(pair) => drop(self.products.of_factors.remove(&pair)),
                 Note::Quotient(s) => drop(self.products.quotients.remove(&s)),
                 Note::RowSlack(s) => drop(self.products.row_slack.remove(&s)),
+                Note::Multiple(s) => drop(self.products.multiples.remove(&s)),
             }
         }
     }
@@ -333,15 +335,16 @@ impl Ranges {
             return None;
         }
         let tables = if a == ZERO { [(false, b), (true, a)] } else { [(true, a), (false, b)] };
+        // A fact that proves the goal itself comes before longer proofs, which may use up the steps.
+        let itself = tables.into_iter().find_map(|(upwards, from)| {
+            let other = if upwards { b } else { a };
+            self.visited(upwards, from).find(|fact| fact.other == other && fact.k <= k)
+        });
+        if let Some(fact) = itself {
+            return Some(fact.certs.clone());
+        }
         for (upwards, from) in tables {
-            if from == ZERO {
-                continue;
-            }
-            let table = if upwards { &self.above } else { &self.below };
-            let facts = table.get(&from).map_or(&[] as &[Fact], Vec::as_slice);
-            let oldest = facts.iter().take(OLDEST);
-            let rest = facts.get(OLDEST..).unwrap_or(&[]);
-            for fact in oldest.chain(rest.iter().rev().take(NEWEST)) {
+            for fact in self.visited(upwards, from) {
                 let (a, b) = if upwards { (fact.other, b) } else { (a, fact.other) };
                 if let Some(mut certs) = self.search(a, b, k - fact.k, tried, chain - 1) {
                     add_certs(&mut certs, &fact.certs);
@@ -374,6 +377,15 @@ impl Ranges {
             }
         }
         None
+    }
+
+    /// The facts of a node that a proof visits.
+    fn visited(&self, upwards: bool, from: u32) -> impl Iterator<Item = &Fact> {
+        let table = if upwards { &self.above } else { &self.below };
+        let facts = if from == ZERO { None } else { table.get(&from) };
+        let facts = facts.map_or(&[] as &[Fact], Vec::as_slice);
+        let (oldest, rest) = facts.split_at(facts.len().min(OLDEST));
+        oldest.iter().chain(rest.iter().rev().take(NEWEST))
     }
 }
 

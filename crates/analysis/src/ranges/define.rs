@@ -108,6 +108,7 @@ impl Ranges {
                     self.add(x, s, &certs);
                     self.add(y, s, &certs);
                     self.add(s, constant(mx.0 + my.0), &certs);
+                    self.record_sum(s, x, y, &certs);
                 } else if let (Some(p), Some(q)) = (self.prove(zero, x), self.prove(zero, y))
                     && let half = constant(self.max(s.node) >> 1)
                     && let (Some(mx), Some(my)) = (self.prove(x, half), self.prove(y, half))
@@ -115,10 +116,7 @@ impl Ranges {
                     let certs = with(certs, &[&p, &q, &mx, &my]);
                     self.add(x, s, &certs);
                     self.add(y, s, &certs);
-                    if certs.is_empty() {
-                        self.sums.insert(s.node, (x, y));
-                        self.note(Note::Sum(s.node));
-                    }
+                    self.record_sum(s, x, y, &certs);
                 } else {
                     self.may_wrap(s, x, y, certs);
                 }
@@ -199,6 +197,11 @@ impl Ranges {
                 }
             }
             BinOp::Mul => {
+                if y.node == ZERO {
+                    self.record_multiple(s, x, y.offset, certs);
+                } else if self.define_rescaled(s, x, y, certs) {
+                    return;
+                }
                 if let (Some(p), Some(q)) = (self.prove(zero, x), self.prove(zero, y))
                     && let (Some(mx), Some(my)) = (self.constant_above(x), self.constant_above(y))
                     && mx.0.saturating_mul(my.0) <= self.max(s.node)
@@ -246,6 +249,14 @@ impl Ranges {
             | BinOp::Xor
             | BinOp::Pow
             | prim::float_binary!() => {}
+        }
+    }
+
+    /// Records `s = x + y`, which does not wrap.
+    fn record_sum(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
+        if certs.is_empty() {
+            self.sums.insert(s.node, (x, y));
+            self.note(Note::Sum(s.node));
         }
     }
 

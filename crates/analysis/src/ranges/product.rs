@@ -21,6 +21,8 @@ pub(super) struct Products {
     pub(super) of_factors: FxHashMap<(u32, u32), u32>,
     /// Names of quotients, with the dividend and the positive divisor.
     pub(super) quotients: FxHashMap<u32, (u32, u32)>,
+    /// Names that are a name times a constant, modulo 2^64.
+    pub(super) multiples: FxHashMap<u32, (u32, i128)>,
     /// `s + x <= a` for names `s`, given certificates.
     pub(super) row_slack: FxHashMap<u32, (Term, Term, Certs)>,
 }
@@ -102,6 +104,31 @@ impl Ranges {
             self.products.of_factors.insert(pair, s.node);
             self.note(Note::Whole(pair));
         }
+        true
+    }
+
+    /// Records `s = x * c`, which may wrap.
+    pub(super) fn record_multiple(&mut self, s: Term, x: Term, c: i128, certs: &Certs) {
+        if certs.is_empty() && x.offset == 0 && x.node != ZERO {
+            self.products.multiples.insert(s.node, (x.node, c));
+            self.note(Note::Multiple(s.node));
+        }
+    }
+
+    /// `s = (q * c) * x` for a quotient `q` by `x * c`: it is at most the dividend.
+    pub(super) fn define_rescaled(&mut self, s: Term, x: Term, y: Term, certs: &Certs) -> bool {
+        let multiples = &self.products.multiples;
+        let dividend = [(x, y), (y, x)].into_iter().find_map(|(x, y)| {
+            let (quotient, c) = *multiples.get(&y.node)?;
+            let (dividend, divisor) = *self.products.quotients.get(&quotient)?;
+            let fits = multiples.get(&divisor) == Some(&(x.node, c)) && x.offset == 0 && y.offset == 0;
+            fits.then_some(dividend)
+        });
+        let Some(dividend) = dividend else {
+            return false;
+        };
+        self.add(constant(0), s, certs);
+        self.add(s, Term { node: dividend, offset: 0 }, certs);
         true
     }
 
