@@ -40,10 +40,12 @@ impl Default for LoopForm {
 /// Returns true if statements contain a loop that is not known to be short: then copies of them cost code and gain
 /// nothing.
 pub fn has_long_loop(stmts: &[Stmt]) -> bool {
-    stmts.iter().any(|stmt| match stmt {
-        Stmt::For(f) => !matches!((&f.from, &f.to), (Expr::Const(_), Expr::Const(_))),
-        Stmt::While(..) => true,
-        _ => false,
+    stmts.iter().any(|stmt| {
+        if let Stmt::For(f) = stmt {
+            !matches!((&f.from, &f.to), (Expr::Const(_), Expr::Const(_)))
+        } else {
+            matches!(stmt, Stmt::While(..))
+        }
     })
 }
 

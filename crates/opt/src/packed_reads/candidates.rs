@@ -116,7 +116,6 @@ impl<'s> Search<'s> {
         let (bounded, strided) = (FxHashMap::default(), FxHashMap::default());
         let mut search =
             Self { indices, varying, invariant: Vec::new(), bounded, strided, reads: Vec::new() };
-        // The outer combinator's own counter, of which remainders are taken.
         search.body(&screma.map.body, true);
         let Self { mut reads, mut strided, invariant, .. } = search;
         reads.sort_unstable();
@@ -125,11 +124,8 @@ impl<'s> Search<'s> {
             return None;
         }
         strided.retain(|name, _| reads.iter().any(|(_, index)| index == name));
-        let mut needed: FxHashSet<Name> = FxHashSet::default();
-        for strided in strided.values() {
-            needed.extend(strided.bound.operand().var());
-            needed.extend(strided.factor.operand().var());
-        }
+        let operands = |it: &Strided| [it.bound.operand(), it.factor.operand()];
+        let mut needed: FxHashSet<Name> = strided.values().flat_map(operands).filter_map(Atom::var).collect();
         let mut copies = Vec::new();
         for stm in invariant.into_iter().rev() {
             if stm.pat.iter().any(|param| needed.contains(&param.name)) {
