@@ -52,6 +52,7 @@ from levels import figure_levels, programs, report_levels
 from middle import figure_kernels, figure_middle, report_kernels, report_middle
 from mini import BENCHMARKS, MINI, data_file, figure_mini, figure_small
 from nests import figure_nests, figure_scaling, report_nests, report_scaling
+from peaks import figure_peaks, report_peaks
 from reference import figure_reference, report_reference
 from results import number, summary, table
 from rows import figure_rows
@@ -276,6 +277,7 @@ FIGURES = {
     "memory": Figure(
         figure_memory, report_numbers("peak_to_file", "peak over the file's size", 1), "Peak memory of `reduce_plus`"
     ),
+    "peaks": Figure(figure_peaks, report_peaks, "Peak memory of the programs of `users`"),
     "cycles": Figure(figure_cycles, report_cycles, "Reciprocal throughput of vector operations"),
     "generated": Figure(figure_generated, report_generated, "Builds of generated programs"),
     "builds": Figure(figure_builds, report_builds, "Builds of the programs of `futhark-benchmarks`"),
