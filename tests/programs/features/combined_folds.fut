@@ -1,5 +1,5 @@
--- Folds whose values a loop combines in arrays of each row: the folds of many rows may be computed first, unless they
--- read such an array.
+-- Reductions whose values a loop combines in arrays of each row: the reductions for many rows may run first, unless
+-- they read such an array.
 
 def along (n: i64) (m: i64) (a: i64) (b: i64) (c: i64) : [n][m]i32 =
   tabulate_2d n m (\i j -> i32.i64 ((i * a + j * b + i * j) % c))
@@ -48,7 +48,7 @@ entry counts (n: i64) (m: i64) (d: i64) : i64 =
     in bins with [at] = bins[at] * 3 + 1
   in weigh (map (\p -> loop bins = replicate 8 0 for j < m do count bins (distance p b[j])) a)
 
--- The fold reads the array that the loop changes.
+-- The reduction reads the array that the loop changes.
 -- ==
 -- entry: feedback
 -- input { 40i64 50i64 7i64 }
