@@ -22,12 +22,14 @@ impl<S: Schedule> Generator<'_, S> {
     pub(crate) fn body(&mut self, body: &Body) -> Result<Vec<Atom>> {
         walk::with_stack(|| {
             let last = self.blocks.last_uses(body);
+            let mark = self.schedule.open();
             for (stm, dead) in body.stms.iter().zip(last) {
                 self.stm(stm)?;
                 for block in dead {
                     self.release(block)?;
                 }
             }
+            self.schedule.close(mark);
             Ok(body.result.clone())
         })
     }

@@ -29,7 +29,7 @@ pub(crate) fn generate(
         context.fuel = schedule.fuel;
         (params, results, emitter)
     } else {
-        let (params, results, emitter, _) = code(emitter, CpuSchedule)?;
+        let (params, results, emitter, _) = code(emitter, CpuSchedule::default())?;
         (params, results, emitter)
     };
     let frame = emitter.frames.pop().unwrap_or_default();

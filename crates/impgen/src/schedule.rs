@@ -106,6 +106,14 @@ pub(crate) trait Schedule: Sized {
         g.combine_at(target, op, index, values)
     }
 
+    /// Begins a body; returns a mark for its end.
+    fn open(&mut self) -> usize {
+        0
+    }
+
+    /// Ends a body.
+    fn close(&mut self, _mark: usize) {}
+
     /// Returns true if the code runs on the host, not in a kernel.
     fn is_host(&self) -> bool {
         true

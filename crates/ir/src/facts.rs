@@ -101,6 +101,8 @@ pub struct Partition {
     /// For each count, the offset of the index from it (which includes the value's own flag), by names bound outside
     /// of the segop.
     pub offsets: Vec<Poly>,
+    /// True if each iteration has a flag.
+    pub complete: bool,
 }
 
 /// A read, in each iteration of a loop, of an element that several iterations of the segop read.

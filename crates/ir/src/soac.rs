@@ -6,9 +6,10 @@
 
 use crate::name::{Name, NameTable};
 use crate::scan_reduce::ScanReduce;
-use crate::syntax::{Atom, Lambda, Level};
+use crate::syntax::{Atom, BasicOp, Exp, Lambda, Level, Stm};
 use crate::types::{Dim, Shape, Type};
 use crate::walk::{Substitution, refresh_lambda};
+use prim::{BinOp, ScalarOp};
 
 /// The level whose operations are second-order array combinators.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -32,6 +33,26 @@ pub struct Operator<L: Level> {
 }
 
 impl<L: Level> Operator<L> {
+    /// Returns true if it adds `i64` operands, one by one, from 0 on.
+    pub fn adds(&self) -> bool {
+        let op = &self.op;
+        let n = op.ret.len();
+        let sum = |at: usize| {
+            let operands = [at, at + n].map(|at| op.params.get(at).map(|param| Atom::Var(param.name)));
+            let result = op.body.result.get(at).and_then(|result| result.var());
+            let defines =
+                |stm: &&Stm<L>| result.is_some_and(|result| stm.pat.iter().any(|param| param.name == result));
+            match op.body.stms.iter().find(defines).map(|stm| &stm.exp) {
+                Some(Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(BinOp::Add, _, x, y)))) => {
+                    operands == [Some(*x), Some(*y)] || operands == [Some(*y), Some(*x)]
+                }
+                _ => false,
+            }
+        };
+        let zero = |neutral: &Atom| *neutral == Atom::i64(0);
+        op.ret.iter().all(|ty| *ty == Type::I64) && self.neutral.iter().all(zero) && (0..n).all(sum)
+    }
+
     /// Returns true if it works on scalars only. Other operators are applied sequentially.
     pub fn is_scalar(&self) -> bool {
         self.op.ret.iter().all(Type::is_prim)

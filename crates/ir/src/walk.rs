@@ -29,9 +29,9 @@ pub mod rename;
 
 pub use fields::Fields;
 pub use rename::{
-    Import, Substitution, alpha_equivalent, alpha_equivalent_ignoring_prov, binders, free_names,
-    free_names_exp, free_names_lambda, import_body, refresh_body, refresh_lambda, substitute_body,
-    substitute_exp, substitute_lambda, substitute_param, substitute_stm, substitute_type,
+    Import, Substitution, alpha_equivalent, alpha_equivalent_given, alpha_equivalent_ignoring_prov, binders,
+    free_names, free_names_exp, free_names_lambda, import_body, refresh_body, refresh_lambda,
+    substitute_body, substitute_exp, substitute_lambda, substitute_param, substitute_stm, substitute_type,
 };
 
 use crate::facts::{Partition, SharedRead};
@@ -226,7 +226,7 @@ macro_rules! walker {
                     self.name(block);
                     self.poly(offset);
                 }
-                if let Some(Partition { values: _, offsets }) = facts.$partition() {
+                if let Some(Partition { values: _, offsets, complete: _ }) = facts.$partition() {
                     for offset in offsets.$iter() {
                         self.poly(offset);
                     }

@@ -7,6 +7,7 @@
 //! | [`blocks`] | maps whose iterations share columns |
 //! | [`reduce`], [`reduce_chunk`], [`streams`], [`skip_rounds`] | reductions, and their chunks |
 //! | [`scan`], [`scan_blocks`], [`filter`] | scans, their blocks, and filters |
+//! | [`chunk_totals`] | totals that a reduction and a scan share |
 //! | [`partition`] | scans that scatter values to the count of one of several flags |
 //! | [`scatter`] | chunks that end with scatters, as packed lane stores |
 //! | [`hist`], [`accs`] | histograms, and segops that update accumulators with an operator |
@@ -21,6 +22,7 @@
 
 mod accs;
 mod blocks;
+mod chunk_totals;
 mod fills;
 mod filter;
 mod flat_map;
@@ -42,12 +44,17 @@ use crate::Result;
 use crate::copies::ArrayCopy;
 use crate::mems::{Param, Seg};
 use crate::schedule::{Fill, Generator, Schedule};
+use chunk_totals::ChunkTotals;
 use imp::Expr;
 use imp::build::Operand;
 use ir::syntax::Aux;
 
 /// The schedule of functions for a CPU.
-pub(crate) struct CpuSchedule;
+#[derive(Default)]
+pub(crate) struct CpuSchedule {
+    /// The partial results of reductions in the bodies around the current statement.
+    totals: Vec<ChunkTotals>,
+}
 
 impl Schedule for CpuSchedule {
     fn seg(g: &mut Generator<'_, Self>, pat: &[Param], aux: &Aux, seg: &Seg) -> Result {
@@ -64,5 +71,13 @@ impl Schedule for CpuSchedule {
 
     fn copy_array(g: &mut Generator<'_, Self>, copy: ArrayCopy) -> Result {
         g.copy_in_slices(copy)
+    }
+
+    fn open(&mut self) -> usize {
+        self.totals.len()
+    }
+
+    fn close(&mut self, mark: usize) {
+        self.totals.truncate(mark);
     }
 }

@@ -9,6 +9,7 @@
 //!
 //! For the code of a chunk see [`reduce_chunk`](super::reduce_chunk).
 
+use super::chunk_totals::ChunkTotals;
 use super::reduce_chunk::ChunkReduction;
 use super::segops::SegSpace;
 use crate::Result;
@@ -53,6 +54,10 @@ impl Generator<'_, CpuSchedule> {
         });
         self.release_all(&partials);
         self.set_vars(reduced, accs);
+        if are_in_frame(fold.types, decomp.max_chunks) {
+            let totals = ChunkTotals::of(space, fold.operators, &partials, (step, chunks));
+            self.schedule.totals.extend(totals);
+        }
         Ok(())
     }
 
@@ -80,11 +85,11 @@ impl Generator<'_, CpuSchedule> {
         most: i64,
         prov: Prov,
     ) -> Vec<Var> {
-        let bytes: u64 = types.iter().map(|ty| ty.size() * most as u64).sum();
+        let in_frame = are_in_frame(types, most);
         types
             .iter()
             .map(|&ty| {
-                if bytes <= PARTIAL_BYTES {
+                if in_frame {
                     self.frame_array(MemoryId::Host, hint, ty, most)
                 } else {
                     let buffer = self.owned(MemoryId::Host, hint);
@@ -95,6 +100,11 @@ impl Generator<'_, CpuSchedule> {
             })
             .collect()
     }
+}
+
+/// Returns true if the partial results of at most this number of chunks are in the frame.
+fn are_in_frame(types: &[PrimType], most: i64) -> bool {
+    types.iter().map(|ty| ty.size() * most.unsigned_abs()).sum::<u64>() <= PARTIAL_BYTES
 }
 
 /// The operators of one segop, which are evaluated together.

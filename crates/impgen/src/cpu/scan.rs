@@ -18,6 +18,7 @@
 //! effect on results, only the chunks have. If the decomposition has blocks, chunks run a block at
 //! a time (see [`scan_blocks`](super::scan_blocks), and [`filter`](super::filter) for filters).
 
+use super::chunk_totals::KnownTotals;
 use super::reduce::Operators;
 use super::reduce_chunk::ChunkReduction;
 use super::scatter::{BLOCK, Scatter};
@@ -29,7 +30,7 @@ use crate::operators::div_up;
 use crate::schedule::Generator;
 use analysis::exact::is_exact;
 use imp::build::{Operand, max, min};
-use imp::{Var, bind, emit};
+use imp::{Expr, Var, bind, emit};
 use ir::PassError;
 use ir::facts::{FactFlag, Filter, Partition};
 use ir::seg::MIN_GROUPS;
@@ -168,9 +169,14 @@ impl Generator<'_, CpuSchedule> {
         let blocks = self.block_form(scan)?;
         let decomp = space.decomp;
         bind!(n = self(space.width));
-        let step = self.chunk_step(n, MIN_GROUPS, decomp.full_group());
-        let grain = max(self.grain_size(decomp, n)?, step);
-        let chunks = self.n_chunks(n, grain, decomp.max_chunks);
+        let known = self.known_totals(scan, blocks.as_ref());
+        let (step, chunks) = if let Some(known) = &known {
+            (known.step, known.chunks)
+        } else {
+            let step = self.chunk_step(n, MIN_GROUPS, decomp.full_group());
+            let grain = max(self.grain_size(decomp, n)?, step);
+            (step, self.n_chunks(n, grain, decomp.max_chunks))
+        };
         let totals = self.partials("total", types, chunks, decomp.max_chunks, space.prov);
         let carry = self.neutral(operators, types)?;
         bind!(groups = self(div_up(chunks, SCAN_GROUP)));
@@ -185,15 +191,21 @@ impl Generator<'_, CpuSchedule> {
 
             // A single chunk needs no total: it starts with the neutral elements.
             let several = self.collect(|g| {
-                g.for_tasks(("segscan.total", space.prov), size, cost, distinct.clone(), |g, c| {
-                    let chunk = g.bind(first + c, "c");
-                    let (lo, hi) = g.stepped_bounds(n, step, chunks, chunk);
-                    let accs = g.reduce_chunk(&total, lo, hi)?;
-                    g.store_all(&totals, types, chunk, &accs);
-                    Ok(())
-                })?;
+                if known.is_none() {
+                    g.for_tasks(("segscan.total", space.prov), size, cost, distinct.clone(), |g, c| {
+                        let chunk = g.bind(first + c, "c");
+                        let (lo, hi) = g.stepped_bounds(n, step, chunks, chunk);
+                        let accs = g.reduce_chunk(&total, lo, hi)?;
+                        g.store_all(&totals, types, chunk, &accs);
+                        Ok(())
+                    })?;
+                }
                 emit!(for c in g(first..last) {
-                    let values = g.load_all(&totals, types, c, "total");
+                    let values = if let Some(known) = &known {
+                        g.load_known(known, n, c.into())
+                    } else {
+                        g.load_all(&totals, types, c, "total")
+                    };
                     g.store_all(&totals, scan.types, c, &carry);
                     // The second chunk starts with the first one's total unchanged.
                     emit!(if g(c == 0) {
@@ -224,6 +236,39 @@ impl Generator<'_, CpuSchedule> {
         self.release_all(&totals);
         self.set_reduced(scan, &carry);
         Ok(())
+    }
+
+    /// The totals of a scan that adds, if a reduction before has computed them.
+    fn known_totals(&self, scan: &Scan<'_>, blocks: Option<&Blocks<'_>>) -> Option<KnownTotals> {
+        if !scan.all.all.iter().all(|op| op.adds()) || !scan.reduced.is_empty() {
+            return None;
+        }
+        let partition = blocks.and_then(|blocks| blocks.partition);
+        let complete = partition.is_some_and(|partition| partition.complete);
+        let counts = scan.types.len();
+        let mut found = self.schedule.totals.iter().rev();
+        found
+            .find_map(|totals| totals.for_scan(scan.space, counts))
+            .filter(|known| partition.complete || known.partials.iter().all(Option::is_some))
+    }
+
+    /// Loads the known totals of a chunk; a missing one is the number of the other iterations.
+    fn load_known(&mut self, known: &KnownTotals, n: Operand, chunk: Operand) -> Vec<Var> {
+        let (lo, hi) = self.stepped_bounds(n, known.step, known.chunks, chunk);
+        let mut rest = hi - lo;
+        let loaded: Vec<Option<Var>> = (known.partials.iter())
+            .map(|partial| {
+                let total = self.load_all(&[(*partial)?], &[PrimType::I64], chunk, "total")[0];
+                rest = std::mem::replace(&mut rest, Expr::i64(0)) - total;
+                Some(total)
+            })
+            .collect();
+        let mut missing = || {
+            let total = self.scalar(PrimType::I64, "total");
+            self.set(total, rest.clone());
+            total
+        };
+        loaded.into_iter().map(|total| total.unwrap_or_else(&mut missing)).collect()
     }
 
     /// A scan within one worker: a single chunk, in the current frame.

@@ -96,9 +96,11 @@ impl Parser<'_> {
                     values: self.list(Self::integer)?,
                     offset: self.integer()?,
                 });
-            } else if self.take_keyword("partition") {
+            } else if let complete = self.take_keyword("complete")
+                && self.take_keyword("partition")
+            {
                 let values = self.list(Self::integer)?;
-                facts.set_partition(Partition { values, offsets: self.list(Part::parse_part)? });
+                facts.set_partition(Partition { values, offsets: self.list(Part::parse_part)?, complete });
             } else if self.take_keyword("order") {
                 let result = self.integer()?;
                 facts.set_layout(result, self.list(Self::integer)?.into());

@@ -357,10 +357,11 @@ impl<'a> Printer<'a> {
             all.push(format!("order {result} ({})", dims.join(", ")));
         }
         self.put(format_args!(" {{{}", all.join(", ")));
-        if let Some(Partition { values, offsets }) = facts.partition() {
+        if let Some(Partition { values, offsets, complete }) = facts.partition() {
             let values: Vec<String> = values.iter().map(ToString::to_string).collect();
             let before = if all.is_empty() { "" } else { ", " };
-            self.put(format_args!("{before}partition ({}) (", values.join(", ")));
+            let whole = if *complete { "complete " } else { "" };
+            self.put(format_args!("{before}{whole}partition ({}) (", values.join(", ")));
             for (at, offset) in offsets.iter().enumerate() {
                 self.put(if at == 0 { "" } else { ", " });
                 offset.print_part(self);

@@ -126,7 +126,7 @@ impl<L: VerifyLevel> Checker<'_, L> {
                 self.require(right, || "a filter fact on an operation that is not a filter".to_owned());
             }
             let partition = post.body.stms.last().and_then(|stm| stm.aux.facts.partition());
-            if let Some(Partition { values, offsets }) = partition {
+            if let Some(Partition { values, offsets, complete: _ }) = partition {
                 let counts = args.iter().take(offsets.len()).filter(|ty| **ty == Type::I64).count();
                 let right = counts == offsets.len()
                     && counts == scan_reduce.n_scanned()

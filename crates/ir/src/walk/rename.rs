@@ -211,6 +211,21 @@ pub fn alpha_equivalent<L: Level>(one: &Body<L>, other: &Body<L>) -> bool {
     *one == copy
 }
 
+/// Returns true if two bodies are equal up to the names that they bind and their provenances, after a substitution of
+/// the other one's free names.
+pub fn alpha_equivalent_given<L: Level>(one: &Body<L>, other: &Body<L>, names: &Substitution) -> bool {
+    let bound = binders(one);
+    let renamed = |body: &Body<L>, mut map: Substitution| {
+        let mut bound = bound.iter().copied();
+        let mut copy = body.clone();
+        let fresh = |name| bound.next().unwrap_or(name);
+        VisitMut::<L>::body(&mut Copier { map: &mut map, fresh, prov: |_| Prov::NONE }, &mut copy);
+        copy
+    };
+    one.stms.len() == other.stms.len()
+        && renamed(one, Substitution::default()) == renamed(other, names.clone())
+}
+
 /// Returns true if two expressions of a function are equal up to the names that they bind and their
 /// provenances.
 pub fn alpha_equivalent_ignoring_prov<L: Level>(one: &Exp<L>, other: &Exp<L>) -> bool {

@@ -47,7 +47,7 @@ pub(super) fn partition(body: &Body<Mems>, scan_reduce: &ScanReduce<Mems>) -> Op
     let post = scan_reduce.post.as_ref()?;
     let groups = scan_reduce.values(&body.result);
     let counted = groups.scanned.len();
-    let sums = scan_reduce.reduces.is_empty() && scan_reduce.scans.iter().all(adds);
+    let sums = scan_reduce.reduces.is_empty() && scan_reduce.scans.iter().all(Operator::adds);
     if !sums || !(2..=MOST_COUNTS).contains(&counted) {
         return None;
     }
@@ -88,8 +88,9 @@ pub(super) fn partition(body: &Body<Mems>, scan_reduce: &ScanReduce<Mems>) -> Op
             Some(all && row.value(flag)?.as_bool()? == (chosen.count == Some(at)))
         })
     });
+    let complete = table.holds(|row| Some(chosen(&tree, row)?.count.is_some()));
     let offsets = choice.offsets.into_iter().collect::<Option<_>>()?;
-    agrees.then_some(Partition { values: written, offsets })
+    agrees.then_some(Partition { values: written, offsets, complete })
 }
 
 struct Choice {
@@ -160,21 +161,4 @@ fn chosen<'t>(tree: &'t Tree, row: &terms::Row<'_>) -> Option<&'t Leaf> {
         Tree::Leaf(leaf) => Some(leaf),
         Tree::Branch(cond, arms) => chosen(&arms[usize::from(!row.value(cond)?.as_bool()?)], row),
     }
-}
-
-/// Returns true if an operator adds its operands, one by one, from 0 on.
-fn adds(operator: &Operator<Mems>) -> bool {
-    let op = &operator.op;
-    let n = op.ret.len();
-    let sum = |at: usize| {
-        let operands = [at, at + n].map(|at| op.params.get(at).map(|param| Atom::Var(param.name)));
-        match op.body.result.get(at).and_then(|result| definition(&op.body, *result)) {
-            Some(BasicOp::Scalar(ScalarOp::Binary(BinOp::Add, _, x, y))) => {
-                [Some(*x), Some(*y)] == operands || [Some(*y), Some(*x)] == operands
-            }
-            _ => false,
-        }
-    };
-    let zero = |neutral: &Atom| *neutral == Atom::Const(Scalar::I64(0));
-    op.ret.iter().all(|ty| *ty == Type::I64) && operator.neutral.iter().all(zero) && (0..n).all(sum)
 }
