@@ -23,15 +23,15 @@
 -- input { empty([0]i32) 0i64 0i64 0i64 }
 -- output { empty([0]i32) }
 -- input { [1i32, 2i32, 3i32, 4i32] 20i64 4i64 2i64 }
--- error: Index \[4\] out of bounds for array of shape \[4\]
+-- error: out of bounds for array of shape \[4\]
 -- input { [1i32, 2i32, 3i32, 4i32] 20i64 4i64 -1i64 }
--- error: Index \[-1\] out of bounds for array of shape \[4\]
+-- error: out of bounds for array of shape \[4\]
 -- input { [1i32, 2i32, 3i32, 4i32] 20i64 0i64 1i64 }
 -- error: division by zero
 -- input { empty([0]i32) 20i64 4i64 1i64 }
--- error: Index \[0\] out of bounds for array of shape \[0\]
+-- error: out of bounds for array of shape \[0\]
 -- input { [1i32, 2i32, 3i32, 4i32] 20i64 4i64 4611686018427387905i64 }
--- error: Index \[4611686018427387905\] out of bounds for array of shape \[4\]
+-- error: out of bounds for array of shape \[4\]
 entry cyclic [n] (xs: [n]i32) (count: i64) (m: i64) (stride: i64) : [count]i32 =
   tabulate count (\i -> xs[i % m * stride])
 
@@ -80,7 +80,7 @@ entry quotient [n] (xs: [n]i64) (ys: [n]i64) (size: i64) : [4 * n]i64 =
 -- input { [1i32, 2i32, 3i32, 4i32, 5i32, 6i32, 7i32, 8i32] 3i64 -1i64 1i64 }
 -- output { [1i32, 3i32, 5i32] }
 -- input { [1i32, 2i32, 3i32, 4i32, 5i32, 6i32, 7i32, 8i32] 20i64 3i64 2i64 }
--- error: Index \[8\] out of bounds for array of shape \[8\]
+-- error: out of bounds for array of shape \[8\]
 entry masked [n] (xs: [n]i32) (count: i64) (mask: i64) (shift: i64) : [count]i32 =
   tabulate count (\i -> xs[(i & mask) << shift])
 
@@ -96,7 +96,7 @@ entry masked [n] (xs: [n]i32) (count: i64) (mask: i64) (shift: i64) : [count]i32
 -- input { [1i64, 2i64, 3i64, 4i64, 5i64, 6i64, 7i64, 8i64] [10i64, 20i64, 30i64, 40i64, 50i64] 0i64 2i64 }
 -- output { empty([5][0]i64) [0i64, 0i64, 0i64, 0i64, 0i64] [10i64, 20i64, 30i64, 40i64, 50i64] }
 -- input { [1i64, 2i64, 3i64] [10i64, 20i64, 30i64, 40i64, 50i64] 4i64 2i64 }
--- error: Index \[4\] out of bounds for array of shape \[3\]
+-- error: out of bounds for array of shape \[3\]
 entry inner [n] [q] (xs: [n]i64) (ys: [q]i64) (m: i64) (stride: i64) : ([q][m]i64, [q]i64, [q]i64) =
   let rows = map (\y -> tabulate m (\k -> y + xs[k * stride])) ys
   let sums = map (\y -> i64.sum (tabulate m (\k -> y * xs[stride * k]))) ys

@@ -249,7 +249,7 @@ impl Generator<'_, CpuSchedule> {
         let mut found = self.schedule.totals.iter().rev();
         found
             .find_map(|totals| totals.for_scan(scan.space, counts))
-            .filter(|known| partition.complete || known.partials.iter().all(Option::is_some))
+            .filter(|known| complete || known.partials.iter().all(Option::is_some))
     }
 
     /// Loads the known totals of a chunk; a missing one is the number of the other iterations.
