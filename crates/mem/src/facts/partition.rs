@@ -14,6 +14,7 @@ mod terms;
 
 use super::filter::definition;
 use analysis::affine::{Values, Widths};
+use ir::Mems;
 use ir::facts::Partition;
 use ir::name::Name;
 use ir::poly::Poly;
@@ -21,8 +22,7 @@ use ir::scan_reduce::ScanReduce;
 use ir::soac::Operator;
 use ir::syntax::{Atom, BasicOp, Body, Exp};
 use ir::walk::binders;
-use ir::{Mems, Type};
-use prim::{BinOp, ConvOp, Scalar, ScalarOp};
+use prim::{ConvOp, ScalarOp};
 use rustc_hash::FxHashSet;
 use terms::{Table, Term, Terms};
 
