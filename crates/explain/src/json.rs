@@ -80,6 +80,7 @@ fn data(kind: &RemarkKind) -> Value {
         | RemarkKind::Loop { .. }
         | RemarkKind::Version { .. }
         | RemarkKind::Hoisted => Value::Object(Map::new()),
+        RemarkKind::Composed { iterations, .. } => json!({ "iterations": iterations }),
         RemarkKind::DeadRemoved(what) => json!({ "what": what.to_string() }),
         RemarkKind::NotFused { why: reason, .. } => why(kebab_case(reason)),
         RemarkKind::Inlined(function)
