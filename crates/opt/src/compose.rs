@@ -17,7 +17,7 @@
 //! rows, columns and elements, which are recomputed ([`forward`]). A recomputed element has the same
 //! operations, so the pass runs after `fma`.
 //!
-//! The updates of elements cannot fail: all checks stay, in their order. Rows and columns are
+//! Checks in updates are made before them ([`checks`]), all others stay. Rows and columns are
 //! computed before the combinators that read them, perhaps needlessly; their indices are therefore
 //! clamped. Matrices with fewer than [`MIN_SIZE`] rows or columns take the loop over the remaining
 //! iterations, so no dimension is empty in the main loop.
@@ -26,6 +26,7 @@
 //! all values are unchanged, except where `fma-2` contracts products of one iteration with sums of
 //! the next.
 
+mod checks;
 mod forward;
 mod normal;
 mod rows;

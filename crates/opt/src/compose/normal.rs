@@ -91,16 +91,13 @@ impl Composer<'_> {
                 let index = self.index_inputs(&mut stm, read, &mut normal.stms)?;
                 let mut rows = Rows { carried: &carried, rows: FxHashMap::default() };
                 VisitMut::<Soacs>::exp(&mut rows, &mut stm.exp);
-                if let (true, Exp::Op(Soac::Screma(screma))) = (update, &mut stm.exp) {
-                    self.own_elements(&mut screma.map.body, index, &carried);
-                    let columns = *stm.pat[0].ty.shape().get(1)?;
-                    if !is_row(&screma.map.body, columns) {
-                        return None;
-                    }
+                if update {
+                    self.update(&mut stm, index, &carried, &mut normal.stms)?;
                 }
             }
             normal.stms.push(stm);
         }
+        while drop_unused(&mut normal) {}
         let mut sizes: Vec<Dim> = Vec::new();
         for dim in matrices.iter().flat_map(|at| params[*at].param.ty.shape()) {
             if !sizes.contains(dim) {
@@ -109,6 +106,24 @@ impl Composer<'_> {
         }
         let (params, body) = (params.clone(), normal);
         Some(MatrixLoop { params, var: *var, ty: *ty, bound: *bound, body, matrices, sizes })
+    }
+
+    /// Brings the update of a matrix into normal form.
+    fn update(
+        &mut self,
+        stm: &mut Stm<Soacs>,
+        index: Name,
+        carried: &FxHashSet<Name>,
+        out: &mut Vec<Stm<Soacs>>,
+    ) -> Option<()> {
+        if let Exp::Op(Soac::Screma(screma)) = &mut stm.exp {
+            self.own_elements(&mut screma.map.body, index, carried);
+        }
+        self.hoist_checks(stm, index, out)?;
+        let columns = *stm.pat[0].ty.shape().get(1)?;
+        let is_update =
+            matches!(&stm.exp, Exp::Op(Soac::Screma(screma)) if is_row(&screma.map.body, columns));
+        is_update.then_some(())
     }
 
     /// Returns true if an array that an update of a matrix reads is consumed in the loop's body: the
@@ -239,6 +254,31 @@ impl Composer<'_> {
 /// Returns true if a statement binds one of these names first.
 fn binds(stm: &Stm<Soacs>, names: &FxHashSet<Name>) -> bool {
     stm.pat.first().is_some_and(|param| names.contains(&param.name))
+}
+
+/// Removes operations in combinators whose results are not used. Returns true if there were any.
+fn drop_unused(body: &mut Body<Soacs>) -> bool {
+    struct Drop {
+        used: FxHashMap<Name, u32>,
+        dropped: bool,
+    }
+    impl VisitMut<Soacs> for Drop {
+        fn body(&mut self, body: &mut Body<Soacs>) {
+            let all = body.stms.len();
+            body.stms.retain(|stm| match &stm.exp {
+                Exp::Basic(BasicOp::Assert { .. }) => true,
+                Exp::Basic(_) => stm.pat.iter().any(|param| self.used.contains_key(&param.name)),
+                Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => true,
+            });
+            self.dropped |= body.stms.len() < all;
+            self.walk_body(body);
+        }
+    }
+    let mut drop = Drop { used: uses::in_body(body), dropped: false };
+    for stm in &mut body.stms {
+        VisitMut::<Soacs>::exp(&mut drop, &mut stm.exp);
+    }
+    drop.dropped
 }
 
 /// Returns true if a statement is a map of this width with one result and no attributes.
