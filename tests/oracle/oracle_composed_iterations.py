@@ -107,7 +107,7 @@ def rotated(n, m, steps):
     a = along(n, m, 5, 3, 11)
     for k in range(steps):
         top = a[k]
-        a = [[i32(x * 3 + y) for x, y in zip(row, top)] for row in a[1:] + a[:1]]
+        a = [[i32(x * 3 + y) for x, y in zip(row, top)] for row in a[1:] + a[-1:]]
     return weigh(a)
 
 

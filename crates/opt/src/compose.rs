@@ -51,7 +51,7 @@ const FACTORS: [u32; 2] = [4, 2];
 /// The least number of rows and of columns; with fewer, rows and columns cost as much as the matrix.
 const MIN_SIZE: i64 = 32;
 /// The largest number of statements of several composed iterations.
-const MAX_COMPOSED: usize = 600;
+const MAX_COMPOSED: usize = 800;
 
 /// Composes iterations of the loops of a function, and simplifies and fuses the results.
 pub(crate) fn compose(

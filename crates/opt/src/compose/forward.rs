@@ -87,6 +87,7 @@ impl<'a, 'b> Forward<'a, 'b> {
             && let Some(producer) = self.producers.get(&matrix)
         {
             self.composer.fuse_row(&mut screma.map.body, matrix, producer, &self.inside)?;
+            self.inside = names_bound_in(&stm.exp);
         }
         if matches!(stm.exp, Exp::Basic(_)) {
             let mut stms = self.read(stm, true)?;
@@ -143,6 +144,10 @@ impl<'a, 'b> Forward<'a, 'b> {
         let inside =
             |index: DimIndex| matches!(index, DimIndex::Fix(Atom::Var(name)) if self.inside.contains(&name));
         match (row, column) {
+            (_, DimIndex::Fix(j)) if self.columns.contains_key(&(*array, j)) => {
+                *array = self.columns[&(*array, j)];
+                *slice = vec![row];
+            }
             (DimIndex::Fix(i), DimIndex::Fix(j)) if self.is_single(&[row, column], once) => {
                 let element = self.composer.element(&producer, i, j)?;
                 let mut stms = Vec::with_capacity(element.stms.len() + 1);

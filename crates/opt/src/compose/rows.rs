@@ -14,7 +14,7 @@ use crate::simplify::add_certs;
 use crate::splice;
 use ir::build::Builder;
 use ir::soac::{Screma, Soac};
-use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Param, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Substitution, refresh_body, stm_names, substitute_body, with_stack};
 use ir::{Name, Prov, Soacs};
@@ -123,11 +123,9 @@ impl Composer<'_> {
 
     /// Emits a whole row and returns its name.
     pub(super) fn stored_row(&mut self, of: &Producer, row: Atom, out: &mut Vec<Stm<Soacs>>) -> Option<Name> {
-        let [rows, _] = of.sizes()?;
+        let [rows, columns] = of.sizes()?;
         let row = self.clamped(row, rows, of.aux.prov, out);
-        let mut body = self.row(of, row);
-        out.append(&mut body.stms);
-        body.result[0].var()
+        self.stored(of, "row", columns, |column| [row, column], out)
     }
 
     /// Emits a whole column and returns its name.
@@ -139,14 +137,26 @@ impl Composer<'_> {
     ) -> Option<Name> {
         let [rows, columns] = of.sizes()?;
         let column = self.clamped(column, columns, of.aux.prov, out);
+        self.stored(of, "column", rows, |row| [row, column], out)
+    }
+
+    /// Emits an array of this size of elements, whose indices are those of `at`.
+    fn stored(
+        &mut self,
+        of: &Producer,
+        hint: &str,
+        size: Dim,
+        at: impl Fn(Atom) -> [Atom; 2],
+        out: &mut Vec<Stm<Soacs>>,
+    ) -> Option<Name> {
         let index = self.fresh_param("i", Type::I64);
-        let body = self.element(of, index.name.into(), column)?;
+        let [row, column] = at(index.name.into());
+        let body = self.element(of, row, column)?;
         let mut b = Builder::new(self.names, &mut self.types);
         b.prov = of.aux.prov;
-        let iota = b.iota(rows);
-        let ret = vec![Type::Prim(of.ty.elem()?)];
-        let map = ir::syntax::Lambda { params: vec![index], body, ret };
-        let made = b.let_op("column", Soac::Screma(Screma::map(rows, vec![iota], map)));
+        let iota = b.iota(size);
+        let map = Lambda { params: vec![index], body, ret: vec![Type::Prim(of.ty.elem()?)] };
+        let made = b.let_op(hint, Soac::Screma(Screma::map(size, vec![iota], map)));
         out.append(&mut b.take_stms());
         made.first().copied()
     }
