@@ -157,3 +157,21 @@ def chosen(n, steps, limit):
         top = a[k]
         a = [[(x - y + least) & 1023 for x, y in zip(row, top)] for row in a]
     return weigh(a)
+
+
+@oracle(PROGRAM, "i64")
+def averages(n, m, steps):
+    """Quotients round towards negative infinity, as in Python."""
+    a = along(n, m, 5, 3, 11)
+    for _ in range(steps):
+        before = a
+        a = [list(row) for row in a]
+        for i in range(1, n - 1):
+            for j in range(1, m - 1):
+                a[i][j] = (before[i - 1][j] + before[i + 1][j] + before[i][j - 1] + before[i][j + 1]) // 4
+    return weigh(a)
+
+
+@oracle(PROGRAM, "[]f64")
+def inverse_by_products(n):
+    return inverse(n, 1)

@@ -23,8 +23,8 @@
 //! iterations, so no dimension is empty in the main loop.
 //!
 //! For CPUs; only loops outside of combinators. Needs: fusion done, no dead code. Guarantees that
-//! all values are unchanged, except where `fma-2` contracts products of one iteration with sums of
-//! the next.
+//! all values are unchanged. So loops that add and whose elements are products are composed only if
+//! `fma-2` does not contract the product of one iteration with the sum of the next.
 
 mod checks;
 mod forward;
@@ -59,7 +59,7 @@ pub(crate) fn compose(
     signatures: &Signatures,
     context: &mut Context,
 ) -> Result<Function<Soacs>, PassError> {
-    let options = &context.options;
+    let options = Arc::clone(&context.options);
     if !options.stack.nests() || !options.fuse || !has_candidate(&function.body) {
         return Ok(function);
     }
@@ -69,6 +69,7 @@ pub(crate) fn compose(
         aliases: Aliases::of(&function, &types, signatures),
         types,
         signatures,
+        contracts: !options.strict_fp,
         names: &mut function.names,
         fuel: &mut context.fuel,
         made: Vec::new(),
@@ -123,6 +124,8 @@ struct Composer<'a> {
     aliases: Aliases,
     types: TypeEnv,
     signatures: &'a Signatures,
+    /// True if products are contracted with sums.
+    contracts: bool,
     names: &'a mut NameTable,
     fuel: &'a mut Fuel,
     /// The first results of loops that were composed, with the number of iterations.

@@ -23,7 +23,7 @@ use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, LoopForm, LoopParam, P
 use ir::types::{Dim, Type};
 use ir::walk::{Substitution, Visit, VisitMut, consumed_by, free_names_exp, substitute_body, with_stack};
 use ir::{Name, Soacs};
-use prim::PrimType;
+use prim::{BinOp, PrimType, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The largest number of statements of an iteration.
@@ -98,6 +98,9 @@ impl Composer<'_> {
             normal.stms.push(stm);
         }
         while drop_unused(&mut normal) {}
+        if self.contracts && may_contract(&normal, &results) {
+            return None;
+        }
         let mut sizes: Vec<Dim> = Vec::new();
         for dim in matrices.iter().flat_map(|at| params[*at].param.ty.shape()) {
             if !sizes.contains(dim) {
@@ -331,6 +334,40 @@ fn is_total_stm(stm: &Stm<Soacs>) -> bool {
         }
         Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
     }
+}
+
+/// Returns true if a product may be contracted with a sum of the next iteration.
+fn may_contract(body: &Body<Soacs>, results: &FxHashSet<Name>) -> bool {
+    #[derive(Default)]
+    struct Rounding {
+        products: FxHashSet<Name>,
+        returned: Vec<Atom>,
+        adds: bool,
+    }
+    impl Visit<Soacs> for Rounding {
+        fn stm(&mut self, stm: &Stm<Soacs>) {
+            if let Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(op, ..))) = &stm.exp {
+                self.adds |= matches!(op, BinOp::FAdd | BinOp::FSub);
+                if *op == BinOp::FMul {
+                    self.products.extend(stm.pat.iter().map(|param| param.name));
+                }
+            }
+            self.walk_stm(stm);
+        }
+
+        fn body(&mut self, body: &Body<Soacs>) {
+            self.returned.extend(&body.result);
+            self.walk_body(body);
+        }
+    }
+    let mut all = Rounding::default();
+    Visit::<Soacs>::body(&mut all, body);
+    let mut updates = Rounding::default();
+    for stm in body.stms.iter().filter(|stm| binds(stm, results)) {
+        Visit::<Soacs>::stm(&mut updates, stm);
+    }
+    let is_product = |atom: &Atom| atom.var().is_some_and(|name| updates.products.contains(&name));
+    all.adds && updates.returned.iter().any(is_product)
 }
 
 /// The names bound inside of an expression.
