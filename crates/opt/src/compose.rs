@@ -162,8 +162,9 @@ impl Composer<'_> {
             return None;
         }
         let whole = self.matrix_loop(stm)?;
-        let (factor, body, group, params) =
-            FACTORS.iter().find_map(|factor| self.composed_body(&whole, *factor))?;
+        let trips = whole.bound.constant().and_then(Scalar::as_i64).unwrap_or(i64::MAX);
+        let mut factors = FACTORS.into_iter().filter(|factor| i64::from(*factor) <= trips);
+        let (factor, body, group, params) = factors.find_map(|factor| self.composed_body(&whole, factor))?;
         if !self.fuel.take() {
             return None;
         }

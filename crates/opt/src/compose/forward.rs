@@ -4,7 +4,7 @@
 //! |---|---|
 //! | all rows, by the next update of the matrix | a fused update |
 //! | a row or column at an index bound before the statement, or elements of one | a stored row or column, and reads of it |
-//! | one element; one element per iteration of a map | its computation |
+//! | one element; one element per iteration over rows or columns | its computation |
 //!
 //! Any other use of such a matrix means that the loop is not composed.
 
@@ -94,9 +94,10 @@ impl<'a, 'b> Forward<'a, 'b> {
             stm = stms.pop()?;
             self.out.append(&mut stms);
         } else {
+            let once = self.is_narrow(&stm.exp);
             let mut done = Some(());
             sub_bodies_mut(&mut stm.exp, |body| {
-                done = done.and_then(|()| self.body(body, true));
+                done = done.and_then(|()| self.body(body, once));
             });
             done?;
         }
@@ -106,8 +107,19 @@ impl<'a, 'b> Forward<'a, 'b> {
         (!left).then_some(())
     }
 
+    /// Returns true if the bodies of an expression run once, or once for each row or column.
+    fn is_narrow(&self, exp: &Exp<Soacs>) -> bool {
+        match exp {
+            Exp::Op(Soac::Screma(screma)) => {
+                self.producers.values().any(|producer| producer.ty.shape().contains(&screma.width))
+            }
+            Exp::Loop { .. } | Exp::Op(_) => false,
+            Exp::Basic(_) | Exp::If { .. } | Exp::Apply { .. } => true,
+        }
+    }
+
     /// Replaces reads in a body inside of the current statement; `once` is true if the body runs
-    /// once for each iteration of a combinator at most.
+    /// at most once, or once for each row or column.
     fn body(&mut self, body: &mut Body<Soacs>, once: bool) -> Option<()> {
         with_stack(|| {
             let mut stms = Vec::with_capacity(body.stms.len());
