@@ -263,7 +263,7 @@ impl Composer<'_> {
     }
 }
 
-/// The slice of a row of a matrix with so many columns.
+/// The slice of a row of a matrix with this number of columns.
 fn row_slice(row: Atom, columns: Dim) -> Vec<ir::syntax::DimIndex> {
     use ir::syntax::DimIndex;
     let all = DimIndex::Slice { start: Atom::i64(0), count: columns, stride: Atom::i64(1) };

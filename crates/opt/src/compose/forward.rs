@@ -71,7 +71,7 @@ impl<'a, 'b> Forward<'a, 'b> {
         (self.producers.len() == matrices.len()).then_some(())
     }
 
-    /// Returns true if there are at most so many statements.
+    /// Returns true if there are at most `most` statements.
     pub(super) fn is_at_most(&mut self, most: usize) -> bool {
         let body = Body { stms: std::mem::take(&mut self.out), result: Vec::new() };
         let small = is_at_most(&body, most);

@@ -293,7 +293,7 @@ fn is_plain_map(stm: &Stm<Soacs>, width: Dim) -> bool {
             && stm.aux.attrs.is_empty())
 }
 
-/// Returns true if a body computes a row with so many columns by total operations; see the module's
+/// Returns true if a body computes a row with this number of columns by total operations; see the module's
 /// header.
 fn is_row(body: &Body<Soacs>, columns: Dim) -> bool {
     let [Atom::Var(result)] = body.result[..] else {
