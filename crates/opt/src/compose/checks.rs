@@ -147,7 +147,9 @@ fn fails(body: Body<Soacs>, cert: Name) -> Option<Fails> {
                 };
                 return Some(Fails { before, branches: Vec::new(), cond });
             }
-            exp => before.push(Stm { exp, ..stm }),
+            exp @ (Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_)) => {
+                before.push(Stm { exp, ..stm });
+            }
         }
     }
     None
