@@ -60,16 +60,14 @@ def inverse_along_diagonal(n):
     return inverse(n, 1)
 
 
-@oracle(PROGRAM, "[]f64")
-def triangular(n):
-    """By sums of products, row by row."""
+@oracle(PROGRAM, "f64")
+def triangular(n, steps):
     a = regular(n, 1)
-    for i in range(n):
-        for j in range(n):
-            a[i][j] -= sum(a[i][k] * a[k][j] for k in range(min(i, j)))
-            if j < i:
-                a[i][j] /= a[j][j]
-    return weigh_rows(a)
+    for k in range(steps):
+        for i in range(k + 1, n):
+            factor = a[i][k] / a[k][k]
+            a[i] = a[i][:k] + [factor] + [x - factor * y for x, y in zip(a[i][k + 1:], a[k][k + 1:])]
+    return sum(weigh_rows(a))
 
 
 def paths(n, steps):

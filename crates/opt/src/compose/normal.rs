@@ -16,18 +16,27 @@ use super::{Composer, basic, row_slice};
 use analysis::signatures::Signatures;
 use analysis::size::is_at_most;
 use analysis::total::is_total;
-use analysis::uses;
+use analysis::{cost, uses};
 use ir::build::Builder;
 use ir::soac::{Screma, Soac};
-use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, LoopForm, LoopParam, Param, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::{Substitution, Visit, VisitMut, consumed_by, free_names_exp, substitute_body, with_stack};
+use ir::walk::{
+    Substitution, Visit, VisitMut, consumed_by, free_names_exp, stm_names, substitute_body, with_stack,
+};
 use ir::{Name, Soacs};
 use prim::{BinOp, PrimType, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
+use target::time;
 
 /// The largest number of statements of an iteration.
 const MAX_STATEMENTS: usize = 80;
+
+/// The cost of an element's load and store in the L2 cache, where a vector instruction costs as much
+/// as a scalar one.
+const CACHE_ACCESS: i64 = 3 * time::PLAIN;
+/// The cost of a minimum or maximum of floats in vector code.
+const FLOAT_MINIMUM: i64 = 5 * time::PLAIN;
 
 /// A counted loop that updates matrices, with its body in normal form.
 pub(super) struct MatrixLoop {
@@ -38,8 +47,10 @@ pub(super) struct MatrixLoop {
     pub(super) body: Body<Soacs>,
     /// The positions of the parameters that are updated matrices.
     pub(super) matrices: Vec<usize>,
-    /// The sizes of the matrices.
-    pub(super) sizes: Vec<Dim>,
+    /// The types of the matrices.
+    pub(super) types: Vec<Type>,
+    /// True if an element's operations take longer than access to the L2 cache.
+    pub(super) is_compute_bound: bool,
 }
 
 impl Composer<'_> {
@@ -101,14 +112,20 @@ impl Composer<'_> {
         if self.contracts && may_contract(&normal, &results) {
             return None;
         }
-        let mut sizes: Vec<Dim> = Vec::new();
-        for dim in matrices.iter().flat_map(|at| params[*at].param.ty.shape()) {
-            if !sizes.contains(dim) {
-                sizes.push(*dim);
-            }
-        }
+        let updates = normal.stms.iter().filter(|stm| binds(stm, &results));
+        let is_compute_bound = updates.map(element_cost).any(|cost| cost > CACHE_ACCESS);
+        let types = matrices.iter().map(|at| params[*at].param.ty.clone()).collect();
         let (params, body) = (params.clone(), normal);
-        Some(MatrixLoop { params, var: *var, ty: *ty, bound: *bound, body, matrices, sizes })
+        Some(MatrixLoop {
+            params,
+            var: *var,
+            ty: *ty,
+            bound: *bound,
+            body,
+            matrices,
+            types,
+            is_compute_bound,
+        })
     }
 
     /// Brings the update of a matrix into normal form.
@@ -334,6 +351,43 @@ fn is_total_stm(stm: &Stm<Soacs>) -> bool {
         }
         Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
     }
+}
+
+/// The cost of the most expensive map over a row's elements, per element: of the operations that
+/// are not the same for all elements.
+fn element_cost(update: &Stm<Soacs>) -> i64 {
+    struct Costs(i64);
+    impl Visit<Soacs> for Costs {
+        fn lambda(&mut self, lambda: &Lambda<Soacs>) {
+            let mut varying: FxHashSet<Name> = lambda.params.iter().map(|param| param.name).collect();
+            let mut total = 0;
+            for stm in &lambda.body.stms {
+                let mut varies = false;
+                stm_names(stm, |name| varies |= varying.contains(&name));
+                if !varies {
+                    continue;
+                }
+                varying.extend(stm.pat.iter().map(|param| param.name));
+                total += match &stm.exp {
+                    Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(BinOp::FMin | BinOp::FMax, ..))) => {
+                        FLOAT_MINIMUM
+                    }
+                    Exp::Basic(BasicOp::Index { .. }) => 0,
+                    Exp::Op(_) => 0,
+                    Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } => {
+                        cost::statements(std::slice::from_ref(stm)).total()
+                    }
+                };
+            }
+            self.0 = self.0.max(total);
+            self.walk_lambda(lambda);
+        }
+    }
+    let mut costs = Costs(0);
+    if let Exp::Op(Soac::Screma(screma)) = &update.exp {
+        Visit::<Soacs>::body(&mut costs, &screma.map.body);
+    }
+    costs.0
 }
 
 /// Returns true if a product may be contracted with a sum of the next iteration.
