@@ -29,8 +29,9 @@ def regular(n, step):
     ]
 
 
-def weigh_rows(rows):
-    return [sum(x * (j % 5 + 1) for j, x in enumerate(row)) for row in rows]
+def some(rows):
+    n = len(rows)
+    return [rows[t * 31 % n][t * 17 % n] for t in range(8)]
 
 
 def solved(a, right):
@@ -51,8 +52,9 @@ def solved(a, right):
 
 @oracle(PROGRAM, "[]f64")
 def inverse(n, step):
-    """The weights are a vector, so their sums are the solution of one system."""
-    return solved(regular(n, step), [float(j % 5 + 1) for j in range(n)])
+    """A column of the inverse is the solution for a column of the identity."""
+    columns = [solved(regular(n, step), [float(i == j) for i in range(n)]) for j in range(n)]
+    return some(list(zip(*columns)))
 
 
 @oracle(PROGRAM, "[]f64")
@@ -60,14 +62,14 @@ def inverse_along_diagonal(n):
     return inverse(n, 1)
 
 
-@oracle(PROGRAM, "f64")
+@oracle(PROGRAM, "[]f64")
 def triangular(n, steps):
     a = regular(n, 1)
     for k in range(steps):
         for i in range(k + 1, n):
             factor = a[i][k] / a[k][k]
             a[i] = a[i][:k] + [factor] + [x - factor * y for x, y in zip(a[i][k + 1:], a[k][k + 1:])]
-    return sum(weigh_rows(a))
+    return some(a)
 
 
 def paths(n, steps):
