@@ -81,6 +81,7 @@ fn data(kind: &RemarkKind) -> Value {
         | RemarkKind::Version { .. }
         | RemarkKind::Hoisted
         | RemarkKind::Packed => Value::Object(Map::new()),
+        RemarkKind::Composed { iterations, .. } => json!({ "iterations": iterations }),
         RemarkKind::DeadRemoved(what) => json!({ "what": what.to_string() }),
         RemarkKind::NotFused { why: reason, .. } => why(kebab_case(reason)),
         RemarkKind::Inlined(function)

@@ -211,7 +211,8 @@ fn classify(kind: &RemarkKind) -> Option<(Group, Rating)> {
         RemarkKind::Fused { .. }
         | RemarkKind::Recomputed { .. }
         | RemarkKind::FusedHorizontally { .. }
-        | RemarkKind::LoopInterchanged(_) => (Group::Fusion, Rating::Good),
+        | RemarkKind::LoopInterchanged(_)
+        | RemarkKind::Composed { .. } => (Group::Fusion, Rating::Good),
         RemarkKind::NotFused { .. } => (Group::Fusion, Rating::Left),
         RemarkKind::Inlined(_)
         | RemarkKind::NotInlined(..)

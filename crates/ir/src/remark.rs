@@ -60,6 +60,13 @@ pub enum RemarkKind {
     },
     /// A loop of maps, with this result, was interchanged into a map of loops.
     LoopInterchanged(Arc<str>),
+    /// Iterations of a loop were composed: the matrices between them are not stored.
+    Composed {
+        /// The loop's first result.
+        result: Arc<str>,
+        /// The number of iterations that run at once.
+        iterations: u32,
+    },
     /// A combinator was not fused into a consumer of its results.
     NotFused {
         /// The producer.

@@ -10,6 +10,7 @@
 //!   bounds checks that cannot fail, conditionals to selections.
 //! - `dce`: dead-code elimination.
 //! - `fuse`: vertical and horizontal fusion of combinators.
+//! - `compose`: several iterations of a loop that updates matrices run at once.
 //! - `gather_forwarding`: elements projected out of rows are read from the rows themselves.
 //! - `lookup_tables`: precomputes values that depend on an inner index alone.
 //! - `packed_reads`: copies elements that are not contiguous and are read many times.
@@ -28,6 +29,7 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
+mod compose;
 mod dce;
 mod fma;
 mod fuse;

@@ -5,8 +5,8 @@
 
 use crate::level::OptLevel;
 use crate::{
-    fma, fuse, gather_forwarding, inline, lookup_tables, loop_fusion, math, migrate, packed_reads, simplify,
-    sink, unroll_and_jam,
+    compose, fma, fuse, gather_forwarding, inline, lookup_tables, loop_fusion, math, migrate, packed_reads,
+    simplify, sink, unroll_and_jam,
 };
 use analysis::signatures::Signatures;
 use ir::syntax::Function;
@@ -59,6 +59,11 @@ pub const SOACS: &[Pass<Soacs>] = &[
         name: "fma",
         description: "contract multiplications and additions to fused multiply-adds",
         run: |program, context| per_function(program, context, fma::fuse_products),
+    },
+    Pass {
+        name: "compose",
+        description: "run several iterations of a loop at once, without storing the matrices in between",
+        run: |program, context| per_function(program, context, compose::compose),
     },
     Pass {
         name: "lookup-tables",

@@ -37,7 +37,8 @@ impl RemarkKind {
             Self::Fused { .. }
             | Self::Recomputed { .. }
             | Self::FusedHorizontally { .. }
-            | Self::LoopInterchanged(_) => (Subject::Fusion, 1),
+            | Self::LoopInterchanged(_)
+            | Self::Composed { .. } => (Subject::Fusion, 1),
             Self::Executes { how: Execution::Loop(Sequential::Inside(_)), .. } => (Subject::Execution, 0),
             Self::Executes { how: Execution::InnerLanes { .. }, .. } => (Subject::Execution, 1),
             Self::NotVectorised { why: NotVectorisedReason::LlvmVectorises, .. } => (Subject::Lanes, 0),

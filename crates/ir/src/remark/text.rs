@@ -69,6 +69,11 @@ impl RemarkKind {
             Self::LoopInterchanged(_) => {
                 "interchanged with the map inside it: each element runs all iterations".to_owned()
             }
+            Self::Composed { iterations, .. } => {
+                format!(
+                    "{iterations} iterations composed, where sizes are large enough: matrices between them are not stored"
+                )
+            }
             Self::NotFused { consumer, why, .. } => {
                 format!("not fused into {}: {why}", names.party(consumer))
             }
@@ -144,6 +149,7 @@ impl RemarkKind {
             Self::Recomputed { .. } => "computed-again",
             Self::FusedHorizontally { .. } => "computed-together",
             Self::LoopInterchanged(_) => "turned-inside",
+            Self::Composed { .. } => "composed",
             Self::NotFused { .. } => "not-fused",
             Self::Inlined(_) => "inlined",
             Self::NotInlined(..) => "called",
@@ -339,6 +345,7 @@ impl fmt::Display for RemarkKind {
             }
             Self::Loop { counter } => write!(f, "{counter} ")?,
             Self::LoopInterchanged(result) => write!(f, "loop of {result} ")?,
+            Self::Composed { result, .. } => write!(f, "loop of {result}: ")?,
             Self::EvaluatedAtCall(_)
             | Self::Specialised { .. }
             | Self::SpecialisationReused(_)
