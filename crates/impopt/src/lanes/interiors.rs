@@ -103,7 +103,8 @@ impl Splitter<'_> {
             plain &= !matches!(stmt, Stmt::For(inner) if inner.mode.launch().is_some());
             each_use(stmt, &mut |var, used| {
                 if used == Use::Sets {
-                    plain &= self.def_use.is_local(var, at, end);
+                    let is_scalar = !self.vars[var.index()].ty.is_buffer();
+                    plain &= is_scalar && self.def_use.is_local(var, at, end);
                     forms.insert(var, None);
                 }
             });
@@ -115,7 +116,9 @@ impl Splitter<'_> {
         let mut interior = Interior::default();
         let mut neighbours = false;
         each_stmt(&f.body, &mut |stmt| {
-            if let Stmt::For(inner) = stmt {
+            if let Stmt::For(inner) = stmt
+                && self.vars[inner.var.index()].ty == VarType::Scalar(PrimType::I64)
+            {
                 let (from, to) = (form(&inner.from, &forms), form(&inner.to, &forms));
                 if let (Some(from), Some(to)) = (from, to)
                     && !from.moves
@@ -147,7 +150,11 @@ impl Splitter<'_> {
 
     /// The loop over the edges, with that over the interior between them.
     fn parts(&mut self, f: For, at: u32, interior: &Interior, out: &mut Vec<Stmt>) {
-        let (lo, hi) = (f.from.clone(), f.to.clone());
+        let [lo, hi]: [Expr; 2] = [(&f.from, "lo"), (&f.to, "hi")].map(|(bound, hint)| {
+            let var = self.new_var(VarType::Scalar(PrimType::I64), hint);
+            out.push(Stmt::Set(var, bound.clone()));
+            var.into()
+        });
         let first = interior.least.iter().fold(lo.clone(), |all, bound| max(all, bound.clone()));
         let end = interior.most.iter().fold(hi.clone(), |all, bound| min(all, bound.clone() + 1));
         let mut small = Expr::Const(Scalar::Bool(true));
