@@ -144,6 +144,15 @@ fn data(kind: &RemarkKind) -> Value {
                 EnclosingLoop::Parallel(_) => "parallel-loop",
             },
         }),
+        RemarkKind::NestWork(work) => json!({
+            "f32": &*work.single,
+            "f64": &*work.double,
+            "integer": &*work.integer,
+            "bytes_read": &*work.read,
+            "bytes_written": &*work.written,
+            "at_least": work.is_estimate,
+            "bound": work.bound.as_ref().map(kebab_case),
+        }),
         RemarkKind::Copied { array, why } => json!({
             "array": &**array,
             "why": kebab_case(why),

@@ -99,7 +99,7 @@ impl<S: Schedule> Generator<'_, S> {
                 _ => Err(PassError::bug("a transfer does not bind exactly one name")),
             },
             Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs, lambda })) => self.with_acc(&stm.pat, inputs, lambda),
-            Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => S::seg(self, &stm.pat, &stm.aux, seg),
+            Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => self.segop(&stm.pat, &stm.aux, seg),
         }
     }
 

@@ -65,6 +65,7 @@ impl RemarkKind {
             | Self::ChoicesTooDeep { .. }
             | Self::Hoisted
             | Self::DeadRemoved(_)
+            | Self::NestWork(_)
             | Self::Copied { .. } => return None,
         })
     }

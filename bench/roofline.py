@@ -1,0 +1,157 @@
+"""The figure `roofline`: the operations and bytes per second of each parallel nest, as shares of the machine's
+peaks.
+
+Executables count and time their nests themselves (`build --profile`, option `-P`). The programs are those of
+`mini`, `nests` and `users`.
+"""
+
+import re
+import subprocess
+import sys
+import time
+
+from cases import cases
+from harness import HERE, WORK, build_bindrune, compiler
+from mini import MINI, data_file
+from results import geometric_mean, number, table
+from users import PROGRAMS, input_of
+from users_cases import CASES
+
+sys.path.insert(0, str(HERE / "machine"))
+from peaks import measure_peaks  # noqa: E402
+
+# Nests that take a smaller share of a program's time are left out.
+LEAST_SHARE = 0.03
+RUNS = 3
+HEAD = "parallel nest"
+LEVELS = ["L2", "L3"]
+
+
+def programs(options):
+    """Name, program, entry point and a file with the input, for each case; inputs that are not available are left
+    out."""
+    for name in options.only:
+        if options.case in name:
+            yield f"mini {name}", MINI, name, data_file(name, options.size)
+    for case in cases(options.case):
+        if data := case.input():
+            yield f"nests {case.name}", case.path, case.entry, data
+            case.delete_input()
+    for name, case in CASES.items():
+        if options.case in name:
+            data = WORK / "roofline.in"
+            data.write_bytes(input_of(name, case))
+            yield f"users {name}", PROGRAMS / f"{case.program}.fut", case.entry, data
+            data.unlink()
+
+
+def profile(exe, entry, data):
+    """The rows of a profile: times, microseconds, operations on f32, f64 and i32, bytes read and written, whether the
+    operations are a lower bound, and the name. The last row is for all calls."""
+    with open(data, "rb") as source:
+        command = [exe, "-e", entry, "-b", "-n", "-P", "-r", str(RUNS)]
+        done = subprocess.run([str(word) for word in command], stdin=source, capture_output=True, text=True)
+    if done.returncode:
+        return None
+    lines = done.stderr.splitlines()
+    begin = next((at for at, line in enumerate(lines) if line.endswith(HEAD)), len(lines))
+    found = []
+    for line in lines[begin + 1:]:
+        times, micros, _, *counts, name = line.split(maxsplit=8)
+        at_least = any(count.startswith(">=") for count in counts)
+        counts = [int(count.lstrip(">=")) for count in counts]
+        found.append((int(times), float(micros), counts, at_least, name))
+    return found
+
+
+def bandwidth(peaks, read, written):
+    """The peak of the bandwidth for a nest that reads and writes so many bytes, and where these fit."""
+    def fits(level):
+        cores = 1 if level == "L3" else peaks["cores"]
+        return read + written <= peaks["caches"][level] * cores / 2
+
+    place = next((level for level in LEVELS if fits(level)), "memory")
+    return peaks["all"][f"triad_{place}" if written > read / 8 else f"read_{place}"], place
+
+
+def measures(row, total, peaks):
+    """The measures of a nest, given its row and the microseconds of all calls."""
+    times, micros, (single, double, integer, read, written), at_least, name = row
+    nanos = max(micros * 1000, 1)
+    peak, place = bandwidth(peaks, read / times, written / times)
+    all_cores = peaks["all"]
+    arithmetic = single / all_cores["fma_f32"] + double / all_cores["fma_f64"] + integer / all_cores["add_i32"]
+    memory = (read + written) / peak
+    return {
+        "nest": name, "share": micros / max(total, 0.1), "microseconds": micros / RUNS, "times": times / RUNS,
+        "operations_per_ns": (single + double + integer) / nanos, "bytes_per_ns": (read + written) / nanos,
+        "of_arithmetic": arithmetic / nanos, "of_bandwidth": memory / nanos, "from": place,
+        "roofline": max(arithmetic, memory) / nanos, "at_least": at_least,
+    }
+
+
+def figure_roofline(options, warnings):
+    """The peaks of the machine, and the nests of each program."""
+    if not compiler():
+        warnings.add("bindrune is not built")
+        return {"rows": {}}
+    peaks, rows, begin = measure_peaks(), {}, time.monotonic()
+    for name, program, entry, data in programs(options):
+        if time.monotonic() - begin > options.seconds:
+            return {"peaks": peaks, "rows": rows, "complete": False}
+        label = "-".join([*program.with_suffix("").parts[-2:], "profile"])
+        found = profile(build_bindrune(program, label, "--profile"), entry, data)
+        if found is None:
+            warnings.add(f"{name}: the program fails")
+            continue
+        total = found[-1][1] if found else 0
+        nests = [measures(row, total, peaks) for row in found[:-1]]
+        rows[name] = {
+            "microseconds": total / RUNS,
+            "in_nests": sum(nest["share"] for nest in nests),
+            "roofline": sum(nest["share"] * nest["roofline"] for nest in nests),
+            "nests": [nest for nest in nests if nest["share"] >= LEAST_SHARE],
+        }
+        print(name, f"{rows[name]['microseconds']:.0f} us, {rows[name]['roofline']:.2f} of the roofline", flush=True)
+    return {"peaks": peaks, "rows": rows}
+
+
+def short(name):
+    """A nest's name with the last part of its positions."""
+    function, _, at = name.partition(" (")
+    lines = re.findall(r":(\d+):", at)
+    return function + (f", line {lines[0]}" if lines else "")
+
+
+def report_roofline(figure):
+    """The lines of the report: the peaks, a row for each nest, and a mean over the programs."""
+    peaks = figure.get("peaks")
+    if not peaks:
+        return []
+    measured = [[name, number(peaks["one"][name], 1), number(value, 1)] for name, value in peaks["all"].items()]
+    lines = table(["peak per ns", "one core", f"{peaks['cores']} cores"], measured)
+    cells = []
+    for program, row in figure["rows"].items():
+        cells.append([
+            f"**{program}**", "", number(row["microseconds"], 0), number(row["in_nests"]), "", "", "", "", "",
+            number(row["roofline"]),
+        ])
+        for nest in row["nests"]:
+            least = "≥ " if nest["at_least"] else ""
+            cells.append([
+                "", short(nest["nest"]), number(nest["microseconds"], 0), number(nest["share"]),
+                least + number(nest["operations_per_ns"], 1), least + number(nest["of_arithmetic"]),
+                number(nest["bytes_per_ns"], 1), number(nest["of_bandwidth"]), nest["from"], number(nest["roofline"]),
+            ])
+    head = [
+        "program", "nest", "µs", "of the time", "operations/ns", "of the peak", "bytes/ns", "of the bandwidth", "of",
+        "roofline",
+    ]
+    lines += ["", *table(head, cells, left=("nest", "of"))]
+    shares = {name: row["roofline"] for name, row in figure["rows"].items() if row["roofline"] > 0}
+    if shares:
+        mean = geometric_mean(shares.values())
+        low = sorted(shares, key=shares.get)[:5]
+        least = ", ".join(f"{name} {shares[name]:.2f}" for name in low)
+        lines += ["", f"Geometric mean over {len(shares)} programs {mean:.2f}; least: {least}."]
+    return lines

@@ -1,0 +1,197 @@
+//! The work of parallel nests: operations, and the bytes that must at least be moved between memory
+//! and processor, as polynomials in the sizes around a nest. Both bound its time from below (the
+//! roofline model).
+//!
+//! ```text
+//! segmap (i < n) { .. segmap (j < m) { loop for l < k { s + xs[i, l] * ys[l, j] } } }
+//!
+//! operations   2*n*m*k
+//! bytes read   4*n*k + 4*k*m: an element counts once
+//! written      4*n*m
+//! ```
+//!
+//! Operations. An operation on scalars counts as much as an addition that takes the same time
+//! ([`target::time`]), a fused multiply-add as two. Integers count up to 32 bits: wider ones are mostly
+//! indices. Selections, conversions, checks and whatever computes positions do not count. Of a branch the
+//! more expensive arm counts.
+//!
+//! Bytes. Of each memory block from outside of the nest, the distinct elements that the nest reads or
+//! writes: at most all, and at most those of all values of the counters on which an index depends.
+//! Arrays made within an iteration do not count.
+//!
+//! Loops with an unknown number of iterations, which depends on data, count as one iteration, and
+//! arrays read in them as a whole ([`Work::is_estimate`]).
+
+mod count;
+mod walk;
+
+pub use count::Count;
+
+use crate::affine::{Values, Widths};
+use ir::mem::{Block, Blocks, MemAnn, MemOp};
+use ir::poly::Poly;
+use ir::seg::{Seg, SegOp};
+use ir::syntax::{Exp, Function, Lambda, Param, Stm};
+use ir::types::{Dim, Type};
+use ir::walk::Visit;
+use ir::{Mems, Name};
+use rustc_hash::FxHashMap;
+
+/// The work of one execution of a nest.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Work {
+    /// Operations.
+    pub operations: Operations,
+    /// What is read from memory, by block.
+    pub read: Vec<Traffic>,
+    /// What is written to memory, by block.
+    pub written: Vec<Traffic>,
+    /// True if the number of operations depends on data.
+    pub is_estimate: bool,
+}
+
+impl Work {
+    /// The work over other names.
+    #[must_use]
+    pub fn renamed(&self, to: impl Fn(Name) -> Name) -> Self {
+        let Self { operations: Operations { single, double, integer }, read, written, is_estimate } = self;
+        let [single, double, integer] = [single, double, integer].map(|count| count.renamed(&to));
+        let [read, written] = [read, written].map(|all| {
+            let renamed = all.iter().map(|traffic| Traffic {
+                all: traffic.all.substitute(|name| Poly::var(to(name))),
+                touched: traffic.touched.as_ref().map(|touched| touched.renamed(&to)),
+            });
+            renamed.collect()
+        });
+        Self { operations: Operations { single, double, integer }, read, written, is_estimate: *is_estimate }
+    }
+}
+
+/// Numbers of operations by the type of the operands.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Operations {
+    /// On floats of up to 32 bits.
+    pub single: Count,
+    /// On floats of 64 bits.
+    pub double: Count,
+    /// On integers of up to 32 bits.
+    pub integer: Count,
+}
+
+/// The bytes of a block that a nest reads, or writes: the lesser of two numbers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Traffic {
+    /// The bytes of all elements.
+    pub all: Poly,
+    /// The bytes of the elements at all values of the counters on which indices depend; `None` if
+    /// their number is unknown.
+    pub touched: Option<Count>,
+}
+
+impl Traffic {
+    /// The lesser of the numbers for large sizes; `None` if that depends on the sizes.
+    pub fn least(&self) -> Option<Count> {
+        let all = Count::from(self.all.clone());
+        let Some(touched) = &self.touched else {
+            return Some(all);
+        };
+        let lesser = is_lesser(touched, &all)?;
+        Some(if lesser { touched.clone() } else { all })
+    }
+}
+
+/// The context of the nests of a function.
+pub struct Nests {
+    values: Values,
+    types: FxHashMap<Name, Type>,
+    blocks: Blocks,
+    /// The bytes of the largest array in each block from outside of nests.
+    sizes: FxHashMap<Name, Poly>,
+    /// The operators of accumulators, by token.
+    operators: FxHashMap<Name, Lambda<Mems>>,
+    /// True while the walk is in a nest.
+    in_nest: bool,
+}
+
+impl Nests {
+    /// The context of a function's nests.
+    pub fn of(function: &Function<Mems>) -> Self {
+        let mut nests = Self {
+            values: Values::of_body(Widths::Exact, &function.body),
+            types: FxHashMap::default(),
+            blocks: Blocks::new(function),
+            sizes: FxHashMap::default(),
+            operators: FxHashMap::default(),
+            in_nest: false,
+        };
+        for param in &function.params {
+            nests.param(&param.param);
+        }
+        nests.body(&function.body);
+        nests
+    }
+
+    /// The work of a segop that is not part of another one.
+    pub fn work(&self, pat: &[Param<Mems>], seg: &Seg<Mems>) -> Work {
+        walk::work(self, pat, seg)
+    }
+
+    /// The bytes of an array, or of the values at an index of an accumulator's index space.
+    fn bytes(&self, ty: &Type) -> Poly {
+        let all = |shape: &[Dim]| {
+            let dims = shape.iter().map(|dim| self.values.resolved(Poly::dim(*dim)));
+            dims.fold(Poly::constant(1), |all, dim| all.mul(&dim))
+        };
+        match ty {
+            Type::Prim(elem) => Poly::constant(elem.size() as i64),
+            Type::Array { elem, shape } => all(shape).mul(&Poly::constant(elem.size() as i64)),
+            Type::Acc { elems, .. } => {
+                elems.iter().fold(Poly::default(), |sum, elem| sum.add(&self.bytes(elem)))
+            }
+            Type::Cert | Type::Mem(_) => Poly::default(),
+        }
+    }
+}
+
+impl Visit<Mems> for Nests {
+    fn param(&mut self, param: &Param<Mems>) {
+        if let (false, MemAnn::In { block: Block::Var(block), lmad: _ }) = (self.in_nest, &param.ann) {
+            let bytes = self.bytes(&param.ty);
+            let known = self.sizes.entry(*block).or_insert_with(|| bytes.clone());
+            if is_lesser(&Count::from(known.clone()), &Count::from(bytes.clone())) == Some(true) {
+                *known = bytes;
+            }
+        }
+        self.types.insert(param.name, param.ty.clone());
+        self.walk_param(param);
+    }
+
+    fn stm(&mut self, stm: &Stm<Mems>) {
+        let in_nest = self.in_nest;
+        match &stm.exp {
+            Exp::Op(MemOp::Seg(SegOp::Seg(_))) => self.in_nest = true,
+            Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs, lambda })) => {
+                for (input, token) in inputs.iter().zip(&lambda.params) {
+                    if let Some(operator) = &input.op {
+                        self.operators.insert(token.name, operator.op.clone());
+                    }
+                }
+            }
+            _ => {}
+        }
+        self.exp(&stm.exp);
+        self.in_nest = in_nest;
+        stm.pat.iter().for_each(|param| self.param(param));
+    }
+}
+
+/// Returns true if the first count is less for large sizes, false if it is not; `None` if that depends on
+/// the sizes.
+fn is_lesser(x: &Count, y: &Count) -> Option<bool> {
+    let difference = x.add(&y.times(&Poly::constant(-1)));
+    let degree = difference.leading().0;
+    let top = difference.poly().terms().iter().filter(|(monomial, _)| monomial.len() == degree);
+    let mut signs = top.map(|(_, coefficient)| *coefficient < 0);
+    let first = signs.next().unwrap_or(false);
+    signs.all(|sign| sign == first).then_some(first)
+}
