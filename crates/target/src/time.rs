@@ -25,7 +25,7 @@ pub const CALL: i64 = crate::TRIPS * 16;
 
 /// The operations on 32-bit floats that all cores of a usual machine do in the time in which they read a
 /// byte from memory (`bench/run.py roofline` measures both).
-pub const OPERATIONS_PER_BYTE: f64 = 8.0;
+pub const OPERATIONS_PER_BYTE: f64 = 6.0;
 
 /// A mathematical function: the cost of its definition, or that of a library function.
 /// (`crates/driver/tests/math.rs` compares these with the definitions.)

@@ -126,7 +126,7 @@ const LINES: &[Line] = &[
         Some('P'),
         "profile",
         None,
-        "Print counters and the times of launches, copies and (build --profile) nests at the end.",
+        "Print counters and the times of launches, copies and nests at the end.",
     ),
     line(None, "num-threads", Some("N"), "Use N threads; the default is the number of processors."),
     line(
