@@ -25,6 +25,8 @@ LEAST_SHARE = 0.03
 RUNS = 3
 HEAD = "parallel nest"
 LEVELS = ["L2", "L3"]
+# Of numbers of operations that depend on data.
+SIGNS = {"": "", ">=": "≥ ", "<=": "≤ ", "~": "~ "}
 
 
 def programs(options):
@@ -46,8 +48,8 @@ def programs(options):
 
 
 def profile(exe, entry, data):
-    """The rows of a profile: times, microseconds, operations on f32, f64 and i32, bytes read and written, whether the
-    operations are a lower bound, and the name. The last row is for all calls."""
+    """The rows of a profile: times, microseconds, operations on f32, f64 and i32, bytes read and written, the sign if
+    operations depend on data, and the name. The last row is for all calls."""
     with open(data, "rb") as source:
         command = [exe, "-e", entry, "-b", "-n", "-P", "-r", str(RUNS)]
         done = subprocess.run([str(word) for word in command], stdin=source, capture_output=True, text=True)
@@ -58,9 +60,9 @@ def profile(exe, entry, data):
     found = []
     for line in lines[begin + 1:]:
         times, micros, _, *counts, name = line.split(maxsplit=8)
-        at_least = any(count.startswith(">=") for count in counts)
-        counts = [int(count.lstrip(">=")) for count in counts]
-        found.append((int(times), float(micros), counts, at_least, name))
+        sign = SIGNS[counts[0].rstrip("0123456789")]
+        counts = [int(count.lstrip("<>=~")) for count in counts]
+        found.append((int(times), float(micros), counts, sign, name))
     return found
 
 
@@ -76,7 +78,7 @@ def bandwidth(peaks, read, written):
 
 def measures(row, total, peaks):
     """The measures of a nest, given its row and the microseconds of all calls."""
-    times, micros, (single, double, integer, read, written), at_least, name = row
+    times, micros, (single, double, integer, read, written), sign, name = row
     nanos = max(micros * 1000, 1)
     peak, place = bandwidth(peaks, read / times, written / times)
     all_cores = peaks["all"]
@@ -86,7 +88,7 @@ def measures(row, total, peaks):
         "nest": name, "share": micros / max(total, 0.1), "microseconds": micros / RUNS, "times": times / RUNS,
         "operations_per_ns": (single + double + integer) / nanos, "bytes_per_ns": (read + written) / nanos,
         "of_arithmetic": arithmetic / nanos, "of_bandwidth": memory / nanos, "from": place,
-        "roofline": max(arithmetic, memory) / nanos, "at_least": at_least,
+        "roofline": max(arithmetic, memory) / nanos, "sign": sign,
     }
 
 
@@ -137,10 +139,9 @@ def report_roofline(figure):
             number(row["roofline"]),
         ])
         for nest in row["nests"]:
-            least = "≥ " if nest["at_least"] else ""
             cells.append([
                 "", short(nest["nest"]), number(nest["microseconds"], 0), number(nest["share"]),
-                least + number(nest["operations_per_ns"], 1), least + number(nest["of_arithmetic"]),
+                nest["sign"] + number(nest["operations_per_ns"], 1), nest["sign"] + number(nest["of_arithmetic"]),
                 number(nest["bytes_per_ns"], 1), number(nest["of_bandwidth"]), nest["from"], number(nest["roofline"]),
             ])
     head = [

@@ -20,7 +20,8 @@
 //! Arrays made within an iteration do not count.
 //!
 //! Loops with an unknown number of iterations, which depends on data, count as one iteration, and
-//! arrays read in them as a whole ([`Work::is_estimate`]).
+//! arrays read in them as a whole. Numbers of iterations that are quotients by constants count as exact: the
+//! remainder is mostly the number of iterations of another loop.
 
 mod count;
 mod walk;
@@ -31,11 +32,15 @@ use crate::affine::{Values, Widths};
 use ir::mem::{Block, Blocks, MemAnn, MemOp};
 use ir::poly::Poly;
 use ir::seg::{Seg, SegOp};
-use ir::syntax::{Exp, Function, Lambda, Param, Stm};
+use ir::syntax::{BasicOp, Exp, Function, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::Visit;
 use ir::{Mems, Name};
+use prim::{BinClass, BinOp, PrimType, Scalar, ScalarOp};
 use rustc_hash::FxHashMap;
+
+/// The largest number of quotients in a number of iterations.
+const MAX_QUOTIENTS: usize = 4;
 
 /// The work of one execution of a nest.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -46,24 +51,47 @@ pub struct Work {
     pub read: Vec<Traffic>,
     /// What is written to memory, by block.
     pub written: Vec<Traffic>,
-    /// True if the number of operations depends on data.
-    pub is_estimate: bool,
+    /// How the number of operations depends on data.
+    pub dependence: DataDependence,
+}
+
+/// How the operations of a nest depend on data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DataDependence {
+    /// True if loops of an unknown number of iterations count as one iteration: there may be more operations.
+    pub loops: bool,
+    /// True if the more expensive arm of a branch counts: there may be less operations.
+    pub branches: bool,
 }
 
 impl Work {
-    /// The work over other names.
+    /// The names of sizes, in the order of their numbers.
+    pub fn names(&self) -> Vec<Name> {
+        let Self { operations: Operations { single, double, integer }, read, written, dependence: _ } = self;
+        let traffic = read.iter().chain(written);
+        let bytes = traffic.flat_map(|traffic| {
+            std::iter::once(&traffic.all).chain(traffic.touched.as_ref().map(Count::poly))
+        });
+        let polys = [single, double, integer].map(Count::poly).into_iter().chain(bytes);
+        let mut names: Vec<Name> = polys.flat_map(Poly::names).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The work with each size replaced by a polynomial.
     #[must_use]
-    pub fn renamed(&self, to: impl Fn(Name) -> Name) -> Self {
-        let Self { operations: Operations { single, double, integer }, read, written, is_estimate } = self;
-        let [single, double, integer] = [single, double, integer].map(|count| count.renamed(&to));
+    pub fn substituted(&self, value: impl Fn(Name) -> Poly) -> Self {
+        let Self { operations: Operations { single, double, integer }, read, written, dependence } = self;
+        let [single, double, integer] = [single, double, integer].map(|count| count.substituted(&value));
         let [read, written] = [read, written].map(|all| {
             let renamed = all.iter().map(|traffic| Traffic {
-                all: traffic.all.substitute(|name| Poly::var(to(name))),
-                touched: traffic.touched.as_ref().map(|touched| touched.renamed(&to)),
+                all: traffic.all.substitute(&value),
+                touched: traffic.touched.as_ref().map(|touched| touched.substituted(&value)),
             });
             renamed.collect()
         });
-        Self { operations: Operations { single, double, integer }, read, written, is_estimate: *is_estimate }
+        Self { operations: Operations { single, double, integer }, read, written, dependence: *dependence }
     }
 }
 
@@ -109,6 +137,8 @@ pub struct Nests {
     sizes: FxHashMap<Name, Poly>,
     /// The operators of accumulators, by token.
     operators: FxHashMap<Name, Lambda<Mems>>,
+    /// Quotients of sizes by positive constants.
+    quotients: FxHashMap<Name, (Poly, i64)>,
     /// True while the walk is in a nest.
     in_nest: bool,
 }
@@ -122,6 +152,7 @@ impl Nests {
             blocks: Blocks::new(function),
             sizes: FxHashMap::default(),
             operators: FxHashMap::default(),
+            quotients: FxHashMap::default(),
             in_nest: false,
         };
         for param in &function.params {
@@ -134,6 +165,42 @@ impl Nests {
     /// The work of a segop that is not part of another one.
     pub fn work(&self, pat: &[Param<Mems>], seg: &Seg<Mems>) -> Work {
         walk::work(self, pat, seg)
+    }
+
+    /// Records a quotient of a size by a constant.
+    fn quotient(&mut self, pat: &[Param<Mems>], op: &BasicOp) {
+        if let BasicOp::Scalar(ScalarOp::Binary(op, PrimType::I64, x, by)) = op
+            && let ([result], Some(by)) = (pat, by.constant().and_then(Scalar::as_i64))
+        {
+            let by = if op.class() == BinClass::Quotient {
+                by
+            } else if *op == BinOp::LShr && by < 32 {
+                1 << by
+            } else {
+                return;
+            };
+            if by > 0 {
+                self.quotients.insert(result.name, (self.values.value(*x), by));
+            }
+        }
+    }
+
+    /// A polynomial over sizes, of which none is a quotient.
+    fn count(&self, poly: Poly) -> Count {
+        let mut count = Count::from(self.values.resolved(poly));
+        for _ in 0..MAX_QUOTIENTS {
+            let mut names = count.poly().names();
+            let Some((name, (size, by))) = names.find_map(|name| Some((name, self.quotients.get(&name)?)))
+            else {
+                break;
+            };
+            drop(names);
+            match count.with_quotient(name, size, *by) {
+                Some(substituted) => count = substituted,
+                None => break,
+            }
+        }
+        count
     }
 
     /// The bytes of an array, or of the values at an index of an accumulator's index space.
@@ -177,7 +244,8 @@ impl Visit<Mems> for Nests {
                     }
                 }
             }
-            _ => {}
+            Exp::Basic(op) => self.quotient(&stm.pat, op),
+            Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {}
         }
         self.exp(&stm.exp);
         self.in_nest = in_nest;
@@ -188,7 +256,7 @@ impl Visit<Mems> for Nests {
 /// Returns true if the first count is less for large sizes, false if it is not; `None` if that depends on
 /// the sizes.
 fn is_lesser(x: &Count, y: &Count) -> Option<bool> {
-    let difference = x.add(&y.times(&Poly::constant(-1)));
+    let difference = x.sub(y);
     let degree = difference.leading().0;
     let top = difference.poly().terms().iter().filter(|(monomial, _)| monomial.len() == degree);
     let mut signs = top.map(|(_, coefficient)| *coefficient < 0);

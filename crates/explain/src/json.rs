@@ -150,7 +150,8 @@ fn data(kind: &RemarkKind) -> Value {
             "integer": &*work.integer,
             "bytes_read": &*work.read,
             "bytes_written": &*work.written,
-            "at_least": work.is_estimate,
+            "may_be_more": work.more,
+            "may_be_less": work.less,
             "bound": work.bound.as_ref().map(kebab_case),
         }),
         RemarkKind::Copied { array, why } => json!({

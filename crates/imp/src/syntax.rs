@@ -413,7 +413,7 @@ pub enum Stmt {
 }
 
 /// The number of counts of a nest: operations on floats of up to 32 bits, on floats of 64 bits and on
-/// integers; bytes read and written; 1 if the operations depend on data, else 0.
+/// integers; bytes read and written; the sum of 1 if there may be more operations, and 2 if there may be less.
 pub const NEST_COUNTS: usize = 6;
 
 prim::dense_ids! {

@@ -29,29 +29,34 @@ pub(crate) struct NestContext {
     nests: Nests,
     /// The sizes that have names in the source.
     names: FxHashMap<Name, Arc<str>>,
-    /// For sizes with the name of an earlier one, that one.
-    equal: FxHashMap<Name, Name>,
+    /// The values of sizes that are constants or have the name of an earlier one.
+    values: FxHashMap<Name, Poly>,
 }
 
 impl NestContext {
     /// The context of a function, which implements the entry points of these signatures.
     pub(crate) fn of<'s>(function: &Function, entries: impl Iterator<Item = &'s Signature>) -> Self {
         let mut context =
-            Self { nests: Nests::of(function), names: FxHashMap::default(), equal: FxHashMap::default() };
+            Self { nests: Nests::of(function), names: FxHashMap::default(), values: FxHashMap::default() };
         for entry in entries {
-            let types = entry.params.iter().map(|param| &*param.type_name).filter(|ty| ty.starts_with('['));
+            let params = entry.params.iter().filter(|param| param.type_name.starts_with('['));
             let arrays = function.params.iter().filter(|param| param.param.ty.is_array());
             // A record, or an array of tuples, is several arrays.
-            if types.clone().count() != arrays.clone().count() {
+            if params.clone().count() != arrays.clone().count() {
                 continue;
             }
-            for (array, ty) in arrays.zip(types) {
-                let sizes = ty.split('[').skip(1).map(|dim| dim.split(']').next().unwrap_or(""));
-                for (dim, size) in array.param.ty.shape().iter().zip(sizes) {
-                    if let Dim::Var(name) = dim
-                        && size.starts_with(|c: char| c.is_alphabetic())
-                    {
-                        context.name(*name, size);
+            for (array, param) in arrays.zip(params) {
+                let sizes = param.type_name.split('[').skip(1).map(|dim| dim.split(']').next().unwrap_or(""));
+                for (at, (dim, size)) in array.param.ty.shape().iter().zip(sizes).enumerate() {
+                    if let Dim::Var(name) = dim {
+                        match (size, at) {
+                            ("", 0) => context.name(*name, &format!("(length {})", param.name)),
+                            ("", _) => {}
+                            (size, _) if size.contains(|c: char| !c.is_alphanumeric() && c != '_') => {
+                                context.name(*name, &format!("({size})"));
+                            }
+                            (size, _) => context.name(*name, size),
+                        }
                     }
                 }
             }
@@ -60,9 +65,13 @@ impl NestContext {
     }
 
     fn name(&mut self, name: Name, size: &str) {
+        if let Ok(value) = size.parse() {
+            self.values.insert(name, Poly::constant(value));
+            return;
+        }
         let known = self.names.iter().filter(|(other, known)| &***known == size && **other != name);
         if let Some(first) = known.map(|(other, _)| *other).min() {
-            self.equal.insert(name, first);
+            self.values.insert(name, Poly::var(first));
         }
         self.names.entry(name).or_insert_with(|| size.into());
     }
@@ -96,17 +105,17 @@ impl<S: Schedule> Generator<'_, S> {
 
     /// The counts of a nest, in the order of [`imp::NEST_COUNTS`].
     fn counts(&self, work: &Work) -> Vec<Expr> {
-        let Work { operations: Operations { single, double, integer }, read, written, is_estimate } = work;
+        let Work { operations: Operations { single, double, integer }, read, written, dependence } = work;
         let operations = [single, double, integer].map(|count| self.count(count));
         let traffic = [read, written]
             .map(|all| all.iter().try_fold(Expr::i64(0), |sum, traffic| Ok(sum + self.traffic(traffic)?)));
-        let mut is_estimate = *is_estimate;
+        let mut at_least = dependence.loops;
         let values = operations.into_iter().chain(traffic).map(|value: Result<Expr>| {
-            is_estimate |= value.is_err();
+            at_least |= value.is_err();
             value.unwrap_or_else(|_| Expr::i64(0))
         });
         let mut counts: Vec<Expr> = values.collect();
-        counts.push(Expr::i64(i64::from(is_estimate)));
+        counts.push(Expr::i64(i64::from(at_least) + 2 * i64::from(dependence.branches)));
         counts
     }
 
@@ -150,10 +159,22 @@ impl<S: Schedule> Generator<'_, S> {
 
     /// The work for an optimisation remark.
     fn describe(&self, nests: &NestContext, work: &Work) -> NestWork {
-        let work = work.renamed(|name| nests.equal.get(&name).copied().unwrap_or(name));
+        let work =
+            work.substituted(|name| nests.values.get(&name).cloned().unwrap_or_else(|| Poly::var(name)));
         let hints = &self.function.names;
-        let name_of = |name| nests.names.get(&name).unwrap_or_else(|| hints.hint(name));
-        let text = |count: &Count| count.text(|name| name_of(name));
+        let names = work.names();
+        let texts = names.iter().map(|name| {
+            let hint = hints.hint(*name);
+            let is_same =
+                |other: &&Name| nests.names.get(other).unwrap_or_else(|| hints.hint(**other)) == hint;
+            let unnamed = || match names.iter().filter(is_same).count() {
+                1 => hint.clone(),
+                _ => format!("{hint}_{}", name.0).into(),
+            };
+            (*name, nests.names.get(name).cloned().unwrap_or_else(unnamed))
+        });
+        let texts: FxHashMap<Name, Arc<str>> = texts.collect();
+        let text = |count: &Count| count.text(|name| texts.get(&name).map_or("?", |text| &**text));
         let bytes = |all: &[Traffic]| {
             let mut sum = Count::default();
             let mut parts = Vec::new();
@@ -178,7 +199,8 @@ impl<S: Schedule> Generator<'_, S> {
             integer: text(integer).into(),
             read: bytes(&work.read).into(),
             written: bytes(&work.written).into(),
-            is_estimate: work.is_estimate,
+            more: work.dependence.loops,
+            less: work.dependence.branches,
             bound: bound(&work),
         }
     }
@@ -200,6 +222,6 @@ fn bound(work: &Work) -> Option<Bound> {
     } else if degree == of_bytes && operations > bytes * OPERATIONS_PER_BYTE {
         Some(Bound::Arithmetic)
     } else {
-        (!work.is_estimate).then_some(Bound::Memory)
+        (!work.dependence.loops).then_some(Bound::Memory)
     }
 }

@@ -193,8 +193,10 @@ pub struct NestWork {
     pub read: Arc<str>,
     /// Bytes that are written to memory.
     pub written: Arc<str>,
-    /// True if the operations depend on data: loops with an unknown number of iterations count once.
-    pub is_estimate: bool,
+    /// True if there may be more operations: loops of an unknown number of iterations count as one iteration.
+    pub more: bool,
+    /// True if there may be less operations: the more expensive arm of a branch counts.
+    pub less: bool,
     /// What bounds the nest's time from below; `None` if that depends on data.
     pub bound: Option<Bound>,
 }

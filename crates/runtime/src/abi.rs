@@ -116,7 +116,7 @@ pub struct CheckDesc {
 }
 
 /// The number of counts of a parallel nest: operations on floats of up to 32 bits, on floats of 64 bits
-/// and on integers; bytes read and written; 1 if the operations depend on data, else 0.
+/// and on integers; bytes read and written; the sum of 1 if there may be more operations, and 2 if there may be less.
 pub const NEST_COUNTS: usize = 6;
 
 /// A tuning parameter of a program.

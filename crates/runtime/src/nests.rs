@@ -35,26 +35,31 @@ impl Row {
     fn add(&mut self, other: &Self) {
         self.times += other.times;
         self.nanos += other.nanos;
+        let dependence = self.counts[DEPENDENCE] | other.counts[DEPENDENCE];
         for (own, other) in self.counts.iter_mut().zip(other.counts) {
             *own = own.saturating_add(other);
         }
+        self.counts[DEPENDENCE] = dependence;
     }
 
     /// The line of a table with this name.
     fn line(&self, name: &str, all: &Self) -> String {
-        let [single, double, integer, read, written, estimates] = self.counts;
-        let least = if estimates > 0 { ">=" } else { "" };
+        let [single, double, integer, read, written, dependence] = self.counts;
+        let sign = ["", ">=", "<=", "~"][(dependence % 4) as usize];
         format!(
             "{:>9} {:>14.1} {:>6.1}% {:>16} {:>16} {:>16} {read:>16} {written:>16}  {name}",
             self.times,
             self.nanos as f64 / 1e3,
             100.0 * self.nanos as f64 / all.nanos.max(1) as f64,
-            format!("{least}{single}"),
-            format!("{least}{double}"),
-            format!("{least}{integer}"),
+            format!("{sign}{single}"),
+            format!("{sign}{double}"),
+            format!("{sign}{integer}"),
         )
     }
 }
+
+/// The index of the count that is no number of operations or bytes.
+const DEPENDENCE: usize = NEST_COUNTS - 1;
 
 /// The nests that a thread is in.
 #[derive(Default)]
@@ -195,8 +200,8 @@ mod tests {
             desc("main.segred#0", "a.fut:1:1-2"),
         ];
         for (desc, nanos) in all.iter().zip([1000, 2500, 3000]) {
-            let estimates = u64::from(nanos == 2500);
-            let row = Row { times: 1, nanos, counts: [10, 0, 1, nanos, 8, estimates] };
+            let dependence = u64::from(nanos == 2500);
+            let row = Row { times: 1, nanos, counts: [10, 0, 1, nanos, 8, dependence] };
             nests.totals().rows.insert(std::ptr::from_ref(desc) as usize, row);
         }
         nests.totals().calls = Row { times: 2, nanos: 8000, ..Row::default() };

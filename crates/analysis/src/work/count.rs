@@ -61,15 +61,33 @@ impl Count {
         Self::reduced(sum, self.divisor * other.divisor)
     }
 
-    /// The product with a polynomial.
+    /// The difference.
     #[must_use]
-    pub fn times(&self, factor: &Poly) -> Self {
-        Self::reduced(self.poly.mul(factor), self.divisor)
+    pub fn sub(&self, other: &Self) -> Self {
+        self.add(&Self { poly: other.poly.mul(&Poly::constant(-1)), divisor: other.divisor })
+    }
+
+    /// The product.
+    #[must_use]
+    pub fn times(&self, other: &Self) -> Self {
+        Self::reduced(self.poly.mul(&other.poly), self.divisor * other.divisor)
+    }
+
+    /// The count with a name replaced by the quotient; `None` if a term contains the name more than once.
+    pub fn with_quotient(&self, name: Name, size: &Poly, by: i64) -> Option<Self> {
+        let step = self.poly.step(name)?;
+        let rest = self.at(name, &Poly::default());
+        let quotient = Self::reduced(step.mul(size), self.divisor * by);
+        Some(rest.add(&quotient))
     }
 
     /// The sum over the values `0 .. trips` of a name; `None` if its power is above 3, or if the sum
     /// has too many terms.
-    pub fn sum_over(&self, counter: Name, trips: &Poly) -> Option<Self> {
+    pub fn sum_over(&self, counter: Name, trips: &Self) -> Option<Self> {
+        if !self.poly.names().any(|name| name == counter) {
+            return Some(self.times(trips));
+        }
+        let trips = (trips.divisor == 1).then_some(&trips.poly)?;
         let [mut constant, mut linear, mut square, mut cubic] = [const { Vec::new() }; 4];
         for (monomial, coefficient) in self.poly.terms() {
             let rest: Monomial = monomial.iter().copied().filter(|name| *name != counter).collect();
@@ -109,10 +127,18 @@ impl Count {
         Self::reduced(self.poly.substitute(value), self.divisor)
     }
 
-    /// The count over other names.
+    /// The count in the last of so many iterations; `None` if their number is a quotient.
+    pub fn at_last(&self, counter: Name, trips: &Self) -> Option<Self> {
+        if !self.poly.names().any(|name| name == counter) {
+            return Some(self.clone());
+        }
+        (trips.divisor == 1).then(|| self.at(counter, &trips.poly.sub(&Poly::constant(1))))
+    }
+
+    /// The count with each name replaced by a polynomial.
     #[must_use]
-    pub fn renamed(&self, to: impl Fn(Name) -> Name) -> Self {
-        Self { poly: self.poly.substitute(|name| Poly::var(to(name))), divisor: self.divisor }
+    pub fn substituted(&self, value: impl Fn(Name) -> Poly) -> Self {
+        Self::reduced(self.poly.substitute(value), self.divisor)
     }
 
     /// The highest degree of its terms, and the sum of the coefficients of that degree.
@@ -178,23 +204,34 @@ mod tests {
     fn sums_of_powers_are_exact() {
         let i = Poly::var(I);
         let power = |p: u32| (0..p).fold(Poly::constant(1), |power, _| power.mul(&i));
+        let trips = Count::from(Poly::var(N));
         for p in 0..4 {
-            let sum = Count::from(power(p)).sum_over(I, &Poly::var(N)).expect("a sum");
+            let sum = Count::from(power(p)).sum_over(I, &trips).expect("a sum");
             for n in 0..9 {
                 assert_eq!(value(&sum, n), (0..n).map(|i| i.pow(p)).sum::<i64>(), "{p} {n}");
             }
         }
-        assert_eq!(Count::from(power(4)).sum_over(I, &Poly::var(N)), None);
+        assert_eq!(Count::from(power(4)).sum_over(I, &trips), None);
     }
 
     #[test]
     fn text_is_in_the_order_of_degrees() {
-        let n = Poly::var(N);
+        let n = Count::from(Poly::var(N));
         let half = Count::from(Poly::var(I)).sum_over(I, &n).expect("a sum");
         assert_eq!(half.text(|_| "n"), "(n*n - n)/2");
         assert_eq!(half.add(&half).text(|_| "n"), "n*n - n");
         assert_eq!(Count::constant(3).times(&n).text(|_| "n"), "3*n");
         assert_eq!(Count::default().text(|_| "n"), "0");
         assert_eq!(half.leading(), (2, 0.5));
+    }
+
+    #[test]
+    fn quotients_and_their_remainders_are_exact_together() {
+        let (i, n) = (Poly::var(I), Poly::var(N));
+        let quarter = Count::from(i.clone()).with_quotient(I, &n, 4).expect("a count");
+        assert_eq!(quarter.text(|_| "n"), "n/4");
+        let rest = Count::from(n.sub(&i.mul(&Poly::constant(4)))).with_quotient(I, &n, 4).expect("a count");
+        assert_eq!(rest.text(|_| "n"), "0");
+        assert_eq!(Count::constant(6).times(&quarter).text(|_| "n"), "3*n/2");
     }
 }

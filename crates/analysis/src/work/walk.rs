@@ -4,7 +4,7 @@
 //! Each loop around has a bit. Of each name, the walk knows the loops on whose counters it depends; an
 //! access touches as many elements as these have iterations together.
 
-use super::{Count, Nests, Operations, Traffic, Work};
+use super::{Count, DataDependence, Nests, Operations, Traffic, Work};
 use crate::cost;
 use ir::mem::MemOp;
 use ir::poly::Poly;
@@ -25,7 +25,7 @@ pub(super) fn work(nests: &Nests, pat: &[Param<Mems>], seg: &Seg<Mems>) -> Work 
     let mut walk = Walk { nests, inner, counters: Vec::new(), depends, roots };
     let mut tally = Tally::default();
     walk.seg(seg, &mut tally);
-    let Tally { operations, accesses, is_estimate } = tally;
+    let Tally { operations, accesses, dependence } = tally;
     let (mut read, mut written) = (Vec::new(), Vec::new());
     for access in accesses {
         let into = if access.writes { &mut written } else { &mut read };
@@ -37,7 +37,7 @@ pub(super) fn work(nests: &Nests, pat: &[Param<Mems>], seg: &Seg<Mems>) -> Work 
         Access { place: param.name, all, touched: None, depends: 0, writes: true }.merge(&mut written);
     }
     let traffic = |of: Vec<(Name, Traffic)>| of.into_iter().map(|(_, traffic)| traffic).collect();
-    Work { operations, read: traffic(read), written: traffic(written), is_estimate }
+    Work { operations, read: traffic(read), written: traffic(written), dependence }
 }
 
 /// An access of elements from outside of the nest.
@@ -72,7 +72,7 @@ impl Access {
 struct Tally {
     operations: Operations,
     accesses: Vec<Access>,
-    is_estimate: bool,
+    dependence: DataDependence,
 }
 
 impl Tally {
@@ -107,7 +107,7 @@ impl Tally {
 
     /// Adds the work of other code.
     fn add(&mut self, other: Self) {
-        let Self { operations: Operations { single, double, integer }, accesses, is_estimate } = other;
+        let Self { operations: Operations { single, double, integer }, accesses, dependence } = other;
         let own = &mut self.operations;
         for (own, other) in
             [(&mut own.single, single), (&mut own.double, double), (&mut own.integer, integer)]
@@ -115,18 +115,19 @@ impl Tally {
             *own = own.add(&other);
         }
         self.accesses.extend(accesses);
-        self.is_estimate |= is_estimate;
+        self.dependence.loops |= dependence.loops;
+        self.dependence.branches |= dependence.branches;
     }
 
     /// Multiplies the work of an iteration by the iterations of a loop.
-    fn repeat(&mut self, bit: u64, counter: Option<Name>, trips: Option<&Poly>) {
+    fn repeat(&mut self, bit: u64, counter: Option<Name>, trips: Option<&Count>) {
         let Operations { single, double, integer } = &mut self.operations;
         for count in [single, double, integer] {
             if count.is_zero() {
                 continue;
             }
             let sum = trips.and_then(|trips| sum(count, counter, trips));
-            self.is_estimate |= sum.is_none();
+            self.dependence.loops |= sum.is_none();
             match (sum, counter) {
                 (Some(sum), _) => *count = sum,
                 (None, Some(counter)) => *count = count.at(counter, &Poly::constant(0)),
@@ -139,7 +140,7 @@ impl Tally {
                 match (trips, counter) {
                     (Some(trips), _) if access.depends & bit != 0 => sum(touched, counter, trips),
                     // Of elements that do not depend on the counter, most are those of the last iteration.
-                    (Some(trips), Some(counter)) => Some(touched.at(counter, &trips.sub(&Poly::constant(1)))),
+                    (Some(trips), Some(counter)) => touched.at_last(counter, trips),
                     (None, _) if access.depends & bit != 0 => None,
                     (None, Some(counter)) => {
                         (!touched.poly().names().any(|name| name == counter)).then(|| touched.clone())
@@ -151,7 +152,7 @@ impl Tally {
     }
 }
 
-fn sum(count: &Count, counter: Option<Name>, trips: &Poly) -> Option<Count> {
+fn sum(count: &Count, counter: Option<Name>, trips: &Count) -> Option<Count> {
     match counter {
         Some(counter) => count.sum_over(counter, trips),
         None => Some(count.times(trips)),
@@ -190,11 +191,11 @@ impl Walk<'_> {
 
     /// The polynomial over names from outside of the nest and counters around; `None` if it depends on
     /// others.
-    fn known(&self, poly: Poly) -> Option<Poly> {
-        let poly = self.nests.values.resolved(poly);
+    fn known(&self, poly: Poly) -> Option<Count> {
+        let count = self.nests.count(poly);
         let is_known = |name| !self.inner.contains(&name) || self.counters.contains(&Some(name));
-        let all_known = poly.names().all(is_known);
-        all_known.then_some(poly)
+        let all_known = count.poly().names().all(is_known);
+        all_known.then_some(count)
     }
 
     /// Records an access of so many bytes of an array or accumulator, if it is from outside of the nest.
@@ -222,8 +223,7 @@ impl Walk<'_> {
     /// Records that a whole array is read.
     fn read_all(&self, name: Name, tally: &mut Tally) {
         if let Some(ty @ Type::Array { .. }) = self.nests.types.get(&name) {
-            let bytes = self.known(self.nests.bytes(ty)).map(Count::from);
-            self.access(name, bytes, self.depends_on(name), false, tally);
+            self.access(name, self.known(self.nests.bytes(ty)), self.depends_on(name), false, tally);
         }
     }
 
@@ -245,7 +245,8 @@ impl Walk<'_> {
                 let (mut yes, mut no) = (Tally::default(), Tally::default());
                 self.body(then_body, &mut yes);
                 self.body(else_body, &mut no);
-                yes.is_estimate |= no.is_estimate || yes.operations != no.operations;
+                yes.dependence.loops |= no.dependence.loops;
+                yes.dependence.branches |= no.dependence.branches || yes.operations != no.operations;
                 if cost::body(else_body).total() > cost::body(then_body).total() {
                     yes.operations = no.operations;
                 }
@@ -279,7 +280,7 @@ impl Walk<'_> {
                 self.repeated(counter, bound.as_ref(), tally, |walk, tally| walk.body(body, tally));
             }
             Exp::Apply { fun: _, args } => {
-                tally.is_estimate |= !args.is_empty();
+                tally.dependence.loops |= !args.is_empty();
                 for name in args.iter().filter_map(|atom| atom.var()) {
                     if matches!(self.nests.types.get(&name), Some(Type::Array { .. })) {
                         self.access(name, None, self.depends_on(name), false, tally);
@@ -355,7 +356,7 @@ impl Walk<'_> {
         let Some(ty @ Type::Acc { token, .. }) = nests.types.get(&acc) else {
             return;
         };
-        let bytes = self.known(nests.bytes(ty)).map(Count::from);
+        let bytes = self.known(nests.bytes(ty));
         self.access(acc, bytes.clone(), depends, true, tally);
         if let Some(operator) = nests.operators.get(token) {
             self.access(acc, bytes, depends, false, tally);
@@ -373,7 +374,7 @@ impl Walk<'_> {
     fn repeated(
         &mut self,
         counter: Option<Name>,
-        trips: Option<&Poly>,
+        trips: Option<&Count>,
         tally: &mut Tally,
         iteration: impl FnOnce(&mut Self, &mut Tally),
     ) {
@@ -416,8 +417,7 @@ impl Walk<'_> {
                             self.known(self.nests.bytes(&Type::array(ty.elem()?, shape)))
                         });
                         for writes in [false, true] {
-                            let row = row.clone().map(Count::from);
-                            self.access(*destination, row, self.around(), writes, tally);
+                            self.access(*destination, row.clone(), self.around(), writes, tally);
                         }
                     }
                     self.lambda(&op.op.op, tally);

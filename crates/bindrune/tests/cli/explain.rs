@@ -379,6 +379,7 @@ main ({file}:1)
       + fusion: fused into `f32.sum doubled` (line 4)
     4 |   in f32.sum doubled
       + parallel: reduction (lines 2, 3 and 4 fused) runs as at most 512 tasks of at least 32000 iterations
+      . parallel: 2*(length places) f32 operations; reads 8*(length places) + min(4*n, 4*(length places)) bytes, writes 0; limited by memory
 
 fusion: 2 of 2 pairs of combinators fused
 loops: 1 run as tasks, 0 sequentially; 0 vectorised

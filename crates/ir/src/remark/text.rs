@@ -240,13 +240,16 @@ impl Execution {
 
 impl fmt::Display for NestWork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { single, double, integer, read, written, is_estimate, bound } = self;
+        let Self { single, double, integer, read, written, more, less, bound } = self;
         let operations = [(single, "f32"), (double, "f64"), (integer, "integer")];
         let counted = operations.into_iter().filter(|(count, _)| &***count != "0");
         let counted: Vec<String> = counted.map(|(count, ty)| format!("{count} {ty} operations")).collect();
-        if *is_estimate {
-            f.write_str("at least ")?;
-        }
+        f.write_str(match (more, less) {
+            (false, false) => "",
+            (true, false) => "at least ",
+            (false, true) => "at most ",
+            (true, true) => "about ",
+        })?;
         match counted.as_slice() {
             [] => f.write_str("no operations")?,
             counted => f.write_str(&counted.join(", "))?,
