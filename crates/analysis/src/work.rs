@@ -21,7 +21,8 @@
 //!
 //! Loops with an unknown number of iterations, which depends on data, count as one iteration, and
 //! arrays read in them as a whole. Numbers of iterations that are quotients by constants count as exact: the
-//! remainder is mostly the number of iterations of another loop.
+//! remainder is mostly the number of iterations of another loop. Of a minimum of two numbers, that of the last
+//! chunk of a range, the known one counts.
 
 mod count;
 mod walk;
@@ -32,7 +33,7 @@ use crate::affine::{Values, Widths};
 use ir::mem::{Block, Blocks, MemAnn, MemOp};
 use ir::poly::Poly;
 use ir::seg::{Seg, SegOp};
-use ir::syntax::{BasicOp, Exp, Function, Lambda, Param, Stm};
+use ir::syntax::{Atom, BasicOp, Exp, Function, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::Visit;
 use ir::{Mems, Name};
@@ -47,9 +48,9 @@ const MAX_QUOTIENTS: usize = 4;
 pub struct Work {
     /// Operations.
     pub operations: Operations,
-    /// What is read from memory, by block.
+    /// Reads from memory, by block.
     pub read: Vec<Traffic>,
-    /// What is written to memory, by block.
+    /// Writes to memory, by block.
     pub written: Vec<Traffic>,
     /// How the number of operations depends on data.
     pub dependence: DataDependence,
@@ -139,6 +140,8 @@ pub struct Nests {
     operators: FxHashMap<Name, Lambda<Mems>>,
     /// Quotients of sizes by positive constants.
     quotients: FxHashMap<Name, (Poly, i64)>,
+    /// Minima of two numbers.
+    minima: FxHashMap<Name, [Atom; 2]>,
     /// True while the walk is in a nest.
     in_nest: bool,
 }
@@ -153,6 +156,7 @@ impl Nests {
             sizes: FxHashMap::default(),
             operators: FxHashMap::default(),
             quotients: FxHashMap::default(),
+            minima: FxHashMap::default(),
             in_nest: false,
         };
         for param in &function.params {
@@ -167,21 +171,21 @@ impl Nests {
         walk::work(self, pat, seg)
     }
 
-    /// Records a quotient of a size by a constant.
-    fn quotient(&mut self, pat: &[Param<Mems>], op: &BasicOp) {
-        if let BasicOp::Scalar(ScalarOp::Binary(op, PrimType::I64, x, by)) = op
-            && let ([result], Some(by)) = (pat, by.constant().and_then(Scalar::as_i64))
-        {
-            let by = if op.class() == BinClass::Quotient {
-                by
-            } else if *op == BinOp::LShr && by < 32 {
-                1 << by
-            } else {
-                return;
-            };
-            if by > 0 {
-                self.quotients.insert(result.name, (self.values.value(*x), by));
-            }
+    /// Records a quotient by a constant, or a minimum.
+    fn define(&mut self, pat: &[Param<Mems>], op: &BasicOp) {
+        let (BasicOp::Scalar(ScalarOp::Binary(op, PrimType::I64, x, y)), [result]) = (op, pat) else {
+            return;
+        };
+        if *op == BinOp::SMin {
+            self.minima.insert(result.name, [*x, *y]);
+        }
+        let by = match (op.class(), y.constant().and_then(Scalar::as_i64)) {
+            (BinClass::Quotient, Some(by)) => by,
+            (BinClass::Shift, Some(by)) if *op == BinOp::LShr && by < 32 => 1 << by,
+            _ => return,
+        };
+        if by > 0 {
+            self.quotients.insert(result.name, (self.values.value(*x), by));
         }
     }
 
@@ -244,7 +248,7 @@ impl Visit<Mems> for Nests {
                     }
                 }
             }
-            Exp::Basic(op) => self.quotient(&stm.pat, op),
+            Exp::Basic(op) => self.define(&stm.pat, op),
             Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {}
         }
         self.exp(&stm.exp);

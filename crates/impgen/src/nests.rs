@@ -9,7 +9,7 @@
 use crate::Result;
 use crate::mems::{Function, Param, Seg};
 use crate::schedule::{Generator, Schedule};
-use analysis::work::{Count, Nests, Operations, Traffic, Work};
+use analysis::work::{Count, DataDependence, Nests, Operations, Traffic, Work};
 use imp::build::{max, min};
 use imp::{Check, Expr, Signature, Stmt, VarType};
 use ir::PassError;
@@ -217,11 +217,13 @@ fn bound(work: &Work) -> Option<Bound> {
         .map(|traffic| traffic.least().unwrap_or_else(|| Count::from(traffic.all.clone())));
     let bytes = bytes.fold(Count::default(), |sum, each| sum.add(&each));
     let ((degree, operations), (of_bytes, bytes)) = (arithmetic.leading(), bytes.leading());
+    let DataDependence { loops, branches } = work.dependence;
+    // There may be more operations with the one, and less with the other.
     if degree > of_bytes {
-        Some(Bound::Sizes)
+        (!branches).then_some(Bound::Sizes)
     } else if degree == of_bytes && operations > bytes * OPERATIONS_PER_BYTE {
-        Some(Bound::Arithmetic)
+        (!branches).then_some(Bound::Arithmetic)
     } else {
-        (!work.dependence.loops).then_some(Bound::Memory)
+        (!loops).then_some(Bound::Memory)
     }
 }

@@ -58,7 +58,7 @@ impl Row {
     }
 }
 
-/// The index of the count that is no number of operations or bytes.
+/// The index of the last count, the dependence on data.
 const DEPENDENCE: usize = NEST_COUNTS - 1;
 
 /// The nests that a thread is in.

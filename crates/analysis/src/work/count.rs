@@ -127,7 +127,7 @@ impl Count {
         Self::reduced(self.poly.substitute(value), self.divisor)
     }
 
-    /// The count in the last of so many iterations; `None` if their number is a quotient.
+    /// The count in the last iteration; `None` if the number of iterations is a quotient.
     pub fn at_last(&self, counter: Name, trips: &Self) -> Option<Self> {
         if !self.poly.names().any(|name| name == counter) {
             return Some(self.clone());

@@ -198,7 +198,18 @@ impl Walk<'_> {
         all_known.then_some(count)
     }
 
-    /// Records an access of so many bytes of an array or accumulator, if it is from outside of the nest.
+    /// The number of iterations of a loop with this bound, if it is known.
+    fn bound(&self, bound: Atom, tally: &mut Tally) -> Option<Count> {
+        self.known(Poly::atom(bound)).or_else(|| {
+            let least = bound.var().and_then(|name| self.nests.minima.get(&name))?;
+            let known = least.iter().filter_map(|operand| self.known(Poly::atom(*operand)));
+            let least = known.min_by_key(|count| count.poly().terms().len())?;
+            tally.dependence.branches = true;
+            Some(least)
+        })
+    }
+
+    /// Records an access of a number of bytes of an array or accumulator, if it is from outside of the nest.
     fn access(&self, name: Name, bytes: Option<Count>, depends: u64, writes: bool, tally: &mut Tally) {
         let Some(ty) = self.root(name).and_then(|root| self.nests.types.get(&root)) else {
             return;
@@ -263,7 +274,7 @@ impl Walk<'_> {
             }
             Exp::Loop { params, form, body } => {
                 let (counter, bound) = match *form {
-                    LoopForm::For { var, bound, ty: _ } => (Some(var), self.known(Poly::atom(bound))),
+                    LoopForm::For { var, bound, ty: _ } => (Some(var), self.bound(bound, tally)),
                     LoopForm::While { .. } => (None, None),
                 };
                 for (param, result) in params.iter().zip(&stm.pat) {
