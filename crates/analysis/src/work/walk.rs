@@ -95,10 +95,11 @@ impl Tally {
             | ScalarOp::Math(_, ty, _) => *ty,
             ScalarOp::Convert { .. } | ScalarOp::Select { .. } => return,
         };
-        let number = match op {
-            ScalarOp::Fma(..) => 2,
-            ScalarOp::Unary(op, ..) if op.class() == UnClass::Root => time::DIVISION / time::PLAIN,
-            _ => time::scalar(op) / time::PLAIN,
+        let is_root = matches!(op, ScalarOp::Unary(op, ..) if op.class() == UnClass::Root);
+        let number = if matches!(op, ScalarOp::Fma(..)) {
+            2
+        } else {
+            (if is_root { time::DIVISION } else { time::scalar(op) }) / time::PLAIN
         };
         if let Some(count) = self.of(ty) {
             *count = count.add(&Count::constant(number));
