@@ -103,7 +103,8 @@ impl<S: Schedule> Generator<'_, S> {
         Ok(())
     }
 
-    /// The counts of a nest, in the order of [`imp::NEST_COUNTS`].
+    /// The counts of a nest, in the order of [`imp::NEST_COUNTS`]. One that depends on a size without a variable
+    /// is 0, and there may be more operations.
     fn counts(&self, work: &Work) -> Vec<Expr> {
         let Work { operations: Operations { single, double, integer }, read, written, dependence } = work;
         let operations = [single, double, integer].map(|count| self.count(count));
@@ -206,7 +207,8 @@ impl<S: Schedule> Generator<'_, S> {
     }
 }
 
-/// What bounds a nest's time from below, if that does not depend on data. Operations on 64 bits take twice the time of others.
+/// What bounds a nest's time from below, if that does not depend on data. Operations on 64 bits take twice
+/// the time of others.
 fn bound(work: &Work) -> Option<Bound> {
     let Operations { single, double, integer } = &work.operations;
     let arithmetic = single.add(double).add(double).add(integer);
