@@ -207,6 +207,35 @@ impl Nests {
         count
     }
 
+    /// The work of an operation that copies or fills an array, and its name; `None` for others.
+    pub fn copying(&self, pat: &Param<Mems>, op: &BasicOp) -> Option<(&'static str, Work)> {
+        let (name, sources) = match op {
+            BasicOp::Copy(array) => ("copy", vec![*array]),
+            BasicOp::Manifest { array, .. } => ("manifest", vec![*array]),
+            BasicOp::Concat { arrays, .. } => ("concat", arrays.clone()),
+            BasicOp::ArrayLit { row, elems } if row.is_array() => {
+                ("array", elems.iter().filter_map(|elem| elem.var()).collect())
+            }
+            BasicOp::Iota { .. } => ("iota", Vec::new()),
+            BasicOp::Replicate { .. } => ("replicate", Vec::new()),
+            BasicOp::Atom(_)
+            | BasicOp::Scalar(_)
+            | ir::parameter_op!()
+            | BasicOp::Assert { .. }
+            | BasicOp::Index { .. }
+            | ir::update_op!()
+            | ir::view_op!()
+            | BasicOp::Scratch { .. }
+            | BasicOp::ArrayLit { .. }
+            | BasicOp::ConstArray { .. }
+            | BasicOp::Opaque(_) => return None,
+        };
+        let traffic = |all| Traffic { all, touched: None };
+        let read = sources.iter().filter_map(|array| Some(traffic(self.bytes(self.types.get(array)?))));
+        let written = vec![traffic(self.bytes(&pat.ty))];
+        Some((name, Work { read: read.collect(), written, ..Work::default() }))
+    }
+
     /// The bytes of an array, or of the values at an index of an accumulator's index space.
     fn bytes(&self, ty: &Type) -> Poly {
         let all = |shape: &[Dim]| {

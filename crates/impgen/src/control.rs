@@ -82,7 +82,7 @@ impl<S: Schedule> Generator<'_, S> {
     fn exp(&mut self, stm: &Stm) -> Result {
         match &stm.exp {
             Exp::Basic(op) => match stm.pat.as_slice() {
-                [pat] => self.basic(pat, &stm.aux, op),
+                [pat] => self.basic_op(pat, &stm.aux, op),
                 _ => Err(PassError::bug("a basic operation does not bind exactly one name")),
             },
             Exp::If { cond, then_body, else_body } => self.branch(&stm.pat, *cond, then_body, else_body),

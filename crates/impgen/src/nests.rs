@@ -16,7 +16,7 @@ use ir::PassError;
 use ir::name::Name;
 use ir::poly::Poly;
 use ir::remark::{Bound, NestWork};
-use ir::syntax::Aux;
+use ir::syntax::{Aux, BasicOp};
 use ir::types::Dim;
 use prim::{ConvOp, PrimType};
 use rustc_hash::FxHashMap;
@@ -92,13 +92,33 @@ impl<S: Schedule> Generator<'_, S> {
         if !self.shared.profile {
             return S::seg(self, pat, aux, seg);
         }
+        self.measured(seg.keyword(), aux, &work, |g| S::seg(g, pat, aux, seg))
+    }
+
+    /// Generates a basic operation; if it copies or fills an array outside of tasks, it is measured, too.
+    pub(crate) fn basic_op(&mut self, pat: &Param, aux: &Aux, op: &BasicOp) -> Result {
+        let nests = self.nests.clone().filter(|_| self.shared.profile && !self.in_task());
+        match nests.and_then(|nests| nests.nests.copying(pat, op)) {
+            Some((name, work)) => self.measured(name, aux, &work, |g| g.basic(pat, aux, op)),
+            None => self.basic(pat, aux, op),
+        }
+    }
+
+    /// Generates code that is measured as a nest.
+    fn measured(
+        &mut self,
+        operation: &str,
+        aux: &Aux,
+        work: &Work,
+        f: impl FnOnce(&mut Self) -> Result,
+    ) -> Result {
         self.emit(Stmt::BeginNest);
         let number = self.tables.nest();
-        S::seg(self, pat, aux, seg)?;
-        let format = format!("{}.{}#{number}", self.function.name, seg.keyword()).into();
+        f(self)?;
+        let format = format!("{}.{operation}#{number}", self.function.name).into();
         let location = self.provenance(aux.prov);
         let nest = self.tables.check(Check { format, location });
-        let counts = self.counts(&work);
+        let counts = self.counts(work);
         self.emit(Stmt::EndNest { nest, counts });
         Ok(())
     }
