@@ -27,7 +27,6 @@ LEAST_SHARE = 0.03
 PROCESSES, RUNS, SECONDS = 3, 2, 1
 MOST_RUNS = 20
 HEAD = "parallel nest"
-LEVELS = ["L2", "L3"]
 # Of numbers of operations that depend on data.
 UNKNOWN = ["≥ ", "~ "]
 SIGNS = {"": "", ">=": "≥ ", "<=": "≤ ", "~": "~ "}
@@ -86,11 +85,8 @@ def profile_once(exe, entry, data, runs):
 
 def bandwidth(peaks, read, written):
     """The peak of the bandwidth for a nest that reads and writes these numbers of bytes, and where they fit."""
-    def fits(level):
-        cores = 1 if level == "L3" else peaks["cores"]
-        return read + written <= peaks["caches"][level] * cores / 2
-
-    place = next((level for level in LEVELS if fits(level)), "memory")
+    caches = {"L2": peaks["caches"]["L2"] * peaks["cores"] / 2, "L3": peaks["caches"]["L3"] * 2}
+    place = next((level for level, size in caches.items() if read + written <= size), "memory")
     return peaks["all"][f"triad_{place}" if written > read / 8 else f"read_{place}"], place
 
 
