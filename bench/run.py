@@ -55,6 +55,7 @@ from nests import figure_nests, figure_scaling, report_nests, report_scaling
 from peaks import figure_peaks, report_peaks
 from reference import figure_reference, report_reference
 from results import number, summary, table
+from roofline import figure_roofline, report_roofline
 from rows import figure_rows
 from users import PEERS as LIBRARIES, figure_users
 from users_cases import MAIN
@@ -71,8 +72,8 @@ COMPLETE = {"--rounds", "--runs", "--seconds", "--backend"}
 # Environment variables that are part of a figure's command.
 VARIABLES = {
     "builds": ["BASELINE", "BENCHMARKS"], "baseline": ["BASELINE", "BENCHMARKS"], "checks": ["BASELINE", "BENCHMARKS"],
-    "nests": ["DATA"], "forced": ["DATA"], "scaling": ["DATA"], "tuned": ["DATA"], "middle": ["BENCHMARKS"],
-    "kernels": ["BENCHMARKS"], "reference": ["BENCHMARKS", "DATA"], "gpu": ["DATA", "PREBUILT"],
+    "nests": ["DATA"], "roofline": ["DATA"], "forced": ["DATA"], "scaling": ["DATA"], "tuned": ["DATA"],
+    "middle": ["BENCHMARKS"], "kernels": ["BENCHMARKS"], "reference": ["BENCHMARKS", "DATA"], "gpu": ["DATA", "PREBUILT"],
 }
 
 
@@ -284,6 +285,7 @@ FIGURES = {
     "levels": Figure(figure_of_levels, report_levels, "Code for several processor levels on one core"),
     "baseline": Figure(figure_of_baseline, report_baseline, "This compiler and a baseline"),
     "checks": Figure(figure_checks, report_checks, "Checks left in parallel loops"),
+    "roofline": Figure(figure_roofline, report_roofline, "Nests as shares of the machine's peaks"),
     "ablation": Figure(figure_of_fusion, report_ablation, "Programs with and without fusion"),
     "nests": Figure(figure_nests, report_nests, "Nested parallelism"),
     "irregular": Figure(figure_irregular, report_irregular, "Irregular nests and their sequential variants"),

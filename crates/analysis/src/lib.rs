@@ -4,6 +4,7 @@
 //! | module | answers |
 //! |---|---|
 //! | [`cost`] | the time that code takes |
+//! | [`work`] | the operations and bytes of parallel nests |
 //! | [`thresholds`] | the costs from which on choices change |
 //! | [`size`] | the number of statements that code becomes |
 //! | [`statements`] | whether code contains certain statements |
@@ -35,3 +36,4 @@ pub mod statements;
 pub mod thresholds;
 pub mod total;
 pub mod uses;
+pub mod work;

@@ -40,6 +40,9 @@ pub struct Compiler {
     /// floats may be rounded differently with another number.
     #[arg(long, value_name = "N", value_parser = tblock_size)]
     pub tblock_size: Option<i64>,
+    /// Measure parallel nests: the executable's option `-P` then prints the time, operations and bytes of each.
+    #[arg(long)]
+    pub profile: bool,
     /// The number of rewrites that the optimiser may make, to find a wrong one by bisection.
     #[arg(long, value_name = "N")]
     pub fuel: Option<u64>,
@@ -111,6 +114,7 @@ impl Compiler {
             verify: self.verify || defaults.verify,
             executable,
             remarks: false,
+            profile: self.profile,
             entry_points: defaults.entry_points,
             only_entry: defaults.only_entry,
             safe: defaults.safe,

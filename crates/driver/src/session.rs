@@ -58,6 +58,8 @@ pub struct Options {
     pub safe: bool,
     /// True if all decisions are recorded, for optimisation remarks.
     pub remarks: bool,
+    /// True if the program measures its parallel nests, for profiles.
+    pub profile: bool,
     /// The maximum number of threads that compile; the output does not depend on it.
     pub threads: usize,
 }
@@ -82,6 +84,7 @@ impl Default for Options {
             only_entry: None,
             safe: false,
             remarks: false,
+            profile: false,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
         }
     }
@@ -90,6 +93,8 @@ impl Default for Options {
 /// The runtime recognises thresholds by this default value, and replaces it by the device's own
 /// number.
 const _: () = assert!(levels::GRID_ITERATIONS == runtime::abi::DEFAULT_SATURATION);
+/// Compiled code passes the counts of a nest that the runtime adds.
+const _: () = assert!(imp::NEST_COUNTS == runtime::abi::NEST_COUNTS);
 
 impl Options {
     /// The options of lowering.
@@ -287,6 +292,7 @@ impl Session {
             strict_fp: self.options.strict_floats,
             fuse: self.options.fuse,
             remarks: self.options.remarks,
+            profile: self.options.profile,
             lanes: self.options.lanes,
             machine: self.machine()?,
             stack: self.options.stack,

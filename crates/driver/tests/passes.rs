@@ -4,7 +4,7 @@
 //! `// machine 32` is a machine with vectors of 32 bytes, `// size 20000` the length of arrays
 //! whose cheap iterations fill more than one chunk, `// sizes 30 21 37 2` one more list of sizes,
 //! `// levels gpu` flattens for that machine, `//
-//! flatten full` in that mode; `// device small` has small blocks on a device.
+//! flatten full` in that mode; `// profile on` measures nests and records all decisions; `// device small` has small blocks on a device.
 //!
 //! Before and after, and wherever fuel runs out, the program verifies, prints and parses back, and
 //! its entry points have the same results for arguments of several sizes (or fail both times). A
@@ -86,6 +86,7 @@ fn settings(source: &str) -> Result<(Options, Vec<Sizes>), String> {
             Some(("machine", bytes)) if !bytes.contains(' ') => {
                 options.machine = Machine::of(bytes.parse().map_err(|e| format!("{line}: {e}"))?);
             }
+            Some(("profile", "on")) => (options.profile, options.remarks) = (true, true),
             Some(("lanes", "off")) => options.lanes = VectorLanes::Off,
             Some(("lanes", count)) if !count.contains(' ') => {
                 options.lanes = VectorLanes::Width(count.parse().map_err(|e| format!("{line}: {e}"))?);

@@ -146,6 +146,16 @@ fn data(kind: &RemarkKind) -> Value {
                 EnclosingLoop::Parallel(_) => "parallel-loop",
             },
         }),
+        RemarkKind::NestWork(work) => json!({
+            "f32": &*work.single,
+            "f64": &*work.double,
+            "integer": &*work.integer,
+            "bytes_read": &*work.read,
+            "bytes_written": &*work.written,
+            "may_be_more": work.more,
+            "may_be_less": work.less,
+            "bound": work.bound.as_ref().map(kebab_case),
+        }),
         RemarkKind::Copied { array, why } => json!({
             "array": &**array,
             "why": kebab_case(why),

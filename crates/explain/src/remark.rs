@@ -257,6 +257,7 @@ fn classify(kind: &RemarkKind) -> Option<(Group, Rating)> {
         RemarkKind::VersionPruned { .. } | RemarkKind::ChoicesTooDeep { .. } => {
             (Group::Parallel, Rating::Plain)
         }
+        RemarkKind::NestWork(_) => (Group::Parallel, Rating::Plain),
         RemarkKind::OnHost { .. } => (Group::Parallel, Rating::Left),
         RemarkKind::Hoisted | RemarkKind::Packed => (Group::Work, Rating::Good),
         RemarkKind::DeadRemoved(_) => (Group::Work, Rating::Plain),

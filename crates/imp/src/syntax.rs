@@ -394,6 +394,15 @@ pub enum Stmt {
     /// Records in the context that a size (`i64`) is compared with a tuning parameter, or that an
     /// index space of that size is divided by one. It has no other effect.
     RecordComparison(TunableId, Expr),
+    /// Begins a parallel nest in the context's profile, if it is not part of another one.
+    BeginNest,
+    /// Ends it, and adds its operations and bytes.
+    EndNest {
+        /// The check with the nest's name and location.
+        nest: CheckId,
+        /// The work ([`NEST_COUNTS`] values, `i64`).
+        counts: Vec<Expr>,
+    },
     /// Sets a variable (scalar, or borrowed buffer) to a global's value.
     ReadGlobal(Var, GlobalId),
     /// Sets a global to the value of a variable, for buffers with a new reference; only in the
@@ -402,6 +411,10 @@ pub enum Stmt {
     /// An operation that only threads of a device have.
     Device(DeviceOp),
 }
+
+/// The number of counts of a nest: operations on floats of up to 32 bits, on floats of 64 bits and on
+/// integers; bytes read and written; the sum of 1 if there may be more operations, and 2 if there may be less.
+pub const NEST_COUNTS: usize = 6;
 
 prim::dense_ids! {
     /// An index into [`Program::checks`].

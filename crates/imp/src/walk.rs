@@ -54,6 +54,8 @@ macro_rules! resource_stmt {
             | $crate::Stmt::Slots(_)
             | $crate::Stmt::ConstData(..)
             | $crate::Stmt::RecordComparison(..)
+            | $crate::Stmt::BeginNest
+            | $crate::Stmt::EndNest { .. }
             | $crate::Stmt::ReadGlobal(..)
             | $crate::Stmt::WriteGlobal(..)
     };

@@ -84,7 +84,7 @@ impl<S: Schedule> Generator<'_, S> {
     fn exp(&mut self, stm: &Stm) -> Result {
         match &stm.exp {
             Exp::Basic(op) => match stm.pat.as_slice() {
-                [pat] => self.basic(pat, &stm.aux, op),
+                [pat] => self.basic_op(pat, &stm.aux, op),
                 _ => Err(PassError::bug("a basic operation does not bind exactly one name")),
             },
             Exp::If { cond, then_body, else_body } => self.branch(&stm.pat, *cond, then_body, else_body),
@@ -101,7 +101,7 @@ impl<S: Schedule> Generator<'_, S> {
                 _ => Err(PassError::bug("a transfer does not bind exactly one name")),
             },
             Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs, lambda })) => self.with_acc(&stm.pat, inputs, lambda),
-            Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => S::seg(self, &stm.pat, &stm.aux, seg),
+            Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => self.segop(&stm.pat, &stm.aux, seg),
         }
     }
 

@@ -10,12 +10,14 @@ mod spans;
 
 use crate::accs::AccTarget;
 use crate::mems::{Function, Param};
+use crate::nests::NestContext;
 use crate::program_tables::ProgramTables;
 use crate::{OrBug, ProgramContext, Result};
 use imp::build::Operand;
 use imp::{Access, Expr, For, LoopMode, MemoryId, Stmt, Var, VarInfo, VarType};
 use ir::mem::{Block, Blocks, Lmad, MemAnn};
 use ir::name::Name;
+use ir::remark::NestWork;
 use ir::syntax::Atom;
 use ir::types::Type;
 use ir::{PassError, Prov};
@@ -65,6 +67,10 @@ pub(crate) struct Emitter<'a> {
     pub(crate) prov: Prov,
     /// The counters of loops with their provenance.
     pub(crate) counters: Vec<(Var, Prov)>,
+    /// The context of parallel nests, if their work is needed.
+    pub(crate) nests: Option<Rc<NestContext>>,
+    /// The work of nests with their provenance, for optimisation remarks.
+    pub(crate) nest_works: Vec<(NestWork, Prov)>,
 }
 
 impl<'a> Emitter<'a> {
@@ -86,6 +92,8 @@ impl<'a> Emitter<'a> {
             frames: vec![Frame::default()],
             prov: Prov::NONE,
             counters: Vec::new(),
+            nests: None,
+            nest_works: Vec::new(),
         }
     }
 

@@ -4,23 +4,25 @@ use crate::cpu::CpuSchedule;
 use crate::emitter::Emitter;
 use crate::gpu::DeviceSchedule;
 use crate::mems::Function;
+use crate::nests::NestContext;
 use crate::program_tables::ProgramTables;
 use crate::schedule::{Generator, Schedule};
 use crate::{ProgramContext, Result, var_type};
-use imp::{CodePlacement, Function as ImpFunction, Stmt, Var};
+use imp::{CodePlacement, FunId, Function as ImpFunction, Stmt, Var};
 use ir::remark::RemarkKind;
 use ir::syntax::Attr;
 use ir::{Context, PassError, version};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Generates a function, and its part of the program's tables.
 pub(crate) fn generate(
-    function: &Function,
+    (fun, function): (FunId, &Function),
     recursive: bool,
     shared: &ProgramContext<'_>,
     context: &mut Context,
 ) -> Result<(ImpFunction, ProgramTables)> {
-    let emitter = Emitter::new(function, shared);
+    let mut emitter = Emitter::new(function, shared);
     let (params, results, mut emitter) = if version::stack(function.version.as_ref(), shared.machine)
         .has_device()
     {
@@ -29,6 +31,10 @@ pub(crate) fn generate(
         context.fuel = schedule.fuel;
         (params, results, emitter)
     } else {
+        emitter.nests = (shared.profile || shared.remarks).then(|| {
+            let entries = shared.entries.iter().filter(|entry| entry.fun == fun);
+            Rc::new(NestContext::of(function, entries.map(|entry| &entry.signature)))
+        });
         let (params, results, emitter, _) = code(emitter, CpuSchedule::default())?;
         (params, results, emitter)
     };
@@ -45,6 +51,9 @@ pub(crate) fn generate(
             let counter = Arc::from(format!("{hint}_{}", var.0));
             let spans = function.provs.stack(prov);
             context.remark(&function.name.0, spans, RemarkKind::Loop { counter });
+        }
+        for (work, prov) in emitter.nest_works {
+            context.remark(&function.name.0, function.provs.stack(prov), RemarkKind::NestWork(work));
         }
     }
     let made = ImpFunction {

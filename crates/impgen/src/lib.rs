@@ -24,6 +24,7 @@ mod entries;
 mod function;
 mod gpu;
 mod mems;
+mod nests;
 mod operators;
 mod program_tables;
 mod schedule;
@@ -31,7 +32,7 @@ mod tunables;
 
 use imp::captures;
 use imp::{FunId, GlobalId, Program, VarType};
-use ir::syntax::{FunKind, Function};
+use ir::syntax::{EntryPoint, FunKind, Function};
 use ir::types::Type;
 use ir::{Context, Mems, PassError};
 use petgraph::graph::DiGraph;
@@ -60,6 +61,7 @@ impl<T> OrBug<T> for Option<T> {
 /// Program-wide data that all functions share while they are generated.
 pub(crate) struct ProgramContext<'a> {
     files: &'a [Arc<str>],
+    entries: &'a [EntryPoint],
     /// The call targets of the functions.
     callees: Vec<Callee>,
     /// For each function, true if it can call itself, directly or indirectly.
@@ -69,6 +71,10 @@ pub(crate) struct ProgramContext<'a> {
     machine: Stack,
     /// The work layout parameters of the machine's device.
     device: Device,
+    /// True if parallel nests are measured, for profiles.
+    profile: bool,
+    /// True if the work of parallel nests is recorded, for optimisation remarks.
+    remarks: bool,
 }
 
 /// The call target of a function.
@@ -99,15 +105,19 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
     });
     let mut shared = ProgramContext {
         files: &program.files,
+        entries: &program.entries,
         callees: callees.collect(),
         recursive: recursive_functions(program),
         tunables: TunableNumbers::default(),
         machine: program.levels,
         device: context.options.device,
+        profile: context.options.profile,
+        remarks: context.options.remarks,
     };
     let tunables = shared.tunables.number(program);
     let mut functions = Vec::with_capacity(program.functions.len() + program.entries.len());
-    let each: Vec<_> = program.functions.iter().zip(shared.recursive.clone()).collect();
+    let numbered = program.functions.iter().enumerate().map(|(at, function)| (FunId::new(at), function));
+    let each: Vec<_> = numbered.zip(shared.recursive.clone()).collect();
     let made = context
         .each(each, |(function, recursive), own| function::generate(function, recursive, &shared, own))?;
     let mut tables = ProgramTables::default();

@@ -13,6 +13,7 @@ pub(crate) struct ProgramTables {
     checks: IndexSet<Check>,
     data: Vec<Data>,
     launches: u32,
+    nests: u32,
 }
 
 impl ProgramTables {
@@ -34,6 +35,12 @@ impl ProgramTables {
         self.launches - 1
     }
 
+    /// The number of a new nest, counted as launches are.
+    pub(crate) fn nest(&mut self) -> u32 {
+        self.nests += 1;
+        self.nests - 1
+    }
+
     /// Appends a function's own tables and renumbers the ids in its body.
     pub(crate) fn append(&mut self, own: Self, function: &mut Function) {
         let first_data = self.data.len() as u32;
@@ -43,7 +50,8 @@ impl ProgramTables {
         each_stmt_mut(&mut function.body, &mut |stmt| {
             if let Stmt::Check { check: id, .. }
             | Stmt::Alloc(_, _, Some(id))
-            | Stmt::Call { location: Some(id), .. } = stmt
+            | Stmt::Call { location: Some(id), .. }
+            | Stmt::EndNest { nest: id, .. } = stmt
             {
                 *id = checks[id.index()];
             } else if let Stmt::ConstData(_, id) = stmt {

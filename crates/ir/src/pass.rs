@@ -39,6 +39,8 @@ pub struct Options {
     pub fuse: bool,
     /// True if all decisions are recorded, for optimisation remarks.
     pub remarks: bool,
+    /// True if the program measures its parallel nests, for profiles.
+    pub profile: bool,
     /// Vector lanes of loops.
     pub lanes: VectorLanes,
     /// The target machine.
@@ -104,6 +106,7 @@ impl Default for Options {
             strict_fp: false,
             fuse: true,
             remarks: false,
+            profile: false,
             lanes: VectorLanes::Auto,
             machine: Machine::of(64),
             stack: Stack::default(),

@@ -178,6 +178,8 @@ pub enum RemarkKind {
         /// The loop around the check.
         inside: EnclosingLoop,
     },
+    /// The work of a parallel nest.
+    NestWork(NestWork),
     /// An array is copied.
     Copied {
         /// The array's name.
@@ -185,6 +187,38 @@ pub enum RemarkKind {
         /// The reason.
         why: CopyReason,
     },
+}
+
+/// The work of one execution of a parallel nest, as polynomials over sizes by their names; `0` for none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NestWork {
+    /// Operations on floats of up to 32 bits.
+    pub single: Arc<str>,
+    /// Operations on floats of 64 bits.
+    pub double: Arc<str>,
+    /// Operations on integers of up to 32 bits.
+    pub integer: Arc<str>,
+    /// Bytes that are read from memory.
+    pub read: Arc<str>,
+    /// Bytes that are written to memory.
+    pub written: Arc<str>,
+    /// True if there may be more operations: loops of an unknown number of iterations count as one iteration.
+    pub more: bool,
+    /// True if there may be less operations: the more expensive arm of a branch counts.
+    pub less: bool,
+    /// What bounds the nest's time from below; `None` if that depends on data.
+    pub bound: Option<Bound>,
+}
+
+/// What bounds the time of a nest from below (the roofline model), for a machine of the usual balance.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bound {
+    /// Arithmetic.
+    Arithmetic,
+    /// The bandwidth of the memory.
+    Memory,
+    /// Arithmetic where sizes are large, else the memory.
+    Sizes,
 }
 
 /// An operation that is fused, or that a fusion was tried with.

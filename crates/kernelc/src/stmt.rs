@@ -67,6 +67,7 @@ impl<'a> Printer<'a, '_> {
                 self.line(format!("br_compared(ctx, {}, {size});", id.0));
                 Ok(())
             }
+            Stmt::BeginNest | Stmt::EndNest { .. } => Err(Error::bug("a kernel is profiled as a nest")),
             Stmt::Check { cond, check, values } => self.check(cond, *check, values),
             Stmt::ReadGlobal(v, global) => {
                 let location = format!("ctx->globals[{}].{}", global.0, self.word(*v)?);

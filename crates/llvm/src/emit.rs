@@ -55,6 +55,8 @@ pub struct Runtime<'c> {
     pub stack_check: FunctionValue<'c>,
     pub record_call: FunctionValue<'c>,
     pub log_comparison: FunctionValue<'c>,
+    pub begin_nest: FunctionValue<'c>,
+    pub end_nest: FunctionValue<'c>,
     pub device_alloc: FunctionValue<'c>,
     pub device_copy: FunctionValue<'c>,
     pub launch: FunctionValue<'c>,
@@ -393,6 +395,8 @@ fn declare_runtime<'c>(context: &'c Context, module: &Module<'c>, types: &Types<
         fail,
         record_call: called,
         log_comparison: compared,
+        begin_nest: declare("br_begin_nest", void.fn_type(&[ptr], false), hidden),
+        end_nest: declare("br_end_nest", void.fn_type(&[ptr, ptr, ptr], false), hidden),
         stack_check: declare("br_stack_check", status.fn_type(&[ptr, i64], false), hidden),
     }
 }

@@ -45,6 +45,8 @@ pub fn quiet_vars(function: &Function) -> Vec<bool> {
             | Stmt::Call { .. }
             | Stmt::Check { .. }
             | Stmt::RecordComparison(..)
+            | Stmt::BeginNest
+            | Stmt::EndNest { .. }
             | Stmt::ReadGlobal(..)
             | Stmt::WriteGlobal(..)
             | Stmt::Device(_) => {

@@ -47,6 +47,16 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
             Stmt::For(f) => self.for_loop(f),
             Stmt::Call { fun, args, results, location } => self.call(*fun, args, results, *location),
             Stmt::RecordComparison(id, size) => self.compared(*id, size),
+            Stmt::BeginNest => {
+                call(&self.builder, self.emit.runtime.begin_nest, &[self.ctx.into()])?;
+                Ok(())
+            }
+            Stmt::EndNest { nest, counts } => {
+                let words = self.words(counts)?;
+                let args = [self.ctx.into(), self.emit.check(*nest).into(), words.into()];
+                call(&self.builder, self.emit.runtime.end_nest, &args)?;
+                Ok(())
+            }
             Stmt::Check { cond, check, values } => self.check(cond, *check, values),
             Stmt::ReadGlobal(v, global) => self.read_global(*v, *global),
             Stmt::WriteGlobal(global, v) => self.write_global(*global, *v),
@@ -256,6 +266,17 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
         let branch = self.builder.build_conditional_branch(cond, good, bad)?;
         self.emit.metadata.set_likely(branch)?;
         self.builder.position_at_end(bad);
+        let words = self.words(values)?;
+        let desc = self.emit.check(check);
+        let args = [self.ctx.into(), desc.into(), words.into()];
+        call(&self.builder, self.emit.runtime.fail, &args)?;
+        self.builder.build_unconditional_branch(self.fail)?;
+        self.builder.position_at_end(good);
+        Ok(())
+    }
+
+    /// The address of the values as words, null without any.
+    fn words(&mut self, values: &[Expr]) -> Res<PointerValue<'c>> {
         let types = self.emit.types;
         let words = match self.check_values.get(&values.len()) {
             Some(words) => *words,
@@ -276,12 +297,7 @@ impl<'p, 'c> FunctionEmitter<'_, 'p, 'c> {
             let slot = unsafe { self.builder.build_in_bounds_gep(types.i64, words, &[index], "")? };
             self.builder.build_store(slot, word)?;
         }
-        let desc = self.emit.check(check);
-        let args = [self.ctx.into(), desc.into(), words.into()];
-        call(&self.builder, self.emit.runtime.fail, &args)?;
-        self.builder.build_unconditional_branch(self.fail)?;
-        self.builder.position_at_end(good);
-        Ok(())
+        Ok(words)
     }
 
     /// The address of a global: the context's first word points to all of them.

@@ -43,6 +43,8 @@
 //! | `br_fail` | `i32 (Ctx*, const CheckDesc*, const u64 *values)`: records a failure unless one is recorded already; returns 1. |
 //! | `br_called` | `void (Ctx*, const CheckDesc*)`: a call at the description's location failed; after a stack overflow, the location is appended to the backtrace. |
 //! | `br_compared` | `void (Ctx*, i64 parameter, i64 size)`: logs that the size is compared with the tuning parameter of this number, which is within bounds, or that this many iterations are divided into chunks by it. Called only if word 3 is not 0. |
+//! | `br_begin_nest` | `void (Ctx*)`: begins the time of a parallel nest; one in a task, or in another nest, is part of that nest. Called only in programs that are built for profiles. |
+//! | `br_end_nest` | `void (Ctx*, const CheckDesc *nest, const u64 *counts)`: ends it, unless the program fails before, and adds [`NEST_COUNTS`] counts to its totals. |
 //! | `br_stack_check` | `i32 (Ctx*, i64 bytes)`: 0 if more than `bytes` bytes of stack are left, else records the failure and returns 1. Generated code may first compare its stack address with word 1. |
 //! | `br_device_alloc` | as `br_alloc`, for a block in the memory of the device on which the context's program runs. The address is that of a host block that represents it and counts its references; generated code never accesses its contents. |
 //! | `br_device_copy` | `i32 (Ctx*, i64 direction, u8 *to, i64 to_at, u8 *from, i64 from_at, i64 bytes)`: copies bytes to the device (direction 0), to the host (1), or within the device (2). A device block is denoted by its address and an offset in bytes, host memory by the address of the first byte and 0. Copies to the host are complete on return. Not 0 on failure, also if an earlier kernel has failed. |
@@ -112,6 +114,10 @@ pub struct CheckDesc {
     /// Their length in bytes.
     pub location_len: u64,
 }
+
+/// The number of counts of a parallel nest: operations on floats of up to 32 bits, on floats of 64 bits
+/// and on integers; bytes read and written; the sum of 1 if there may be more operations, and 2 if there may be less.
+pub const NEST_COUNTS: usize = 6;
 
 /// A tuning parameter of a program.
 #[repr(C)]

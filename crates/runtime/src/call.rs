@@ -74,9 +74,12 @@ impl Context {
         let status = if self.shared().cancellation.is_requested() {
             1
         } else {
+            let begin = self.shared().nests.begin_call();
             // SAFETY: generated code fulfils the contract of `EntryFn`; the words fit the entry's
             // description.
-            unsafe { code(ctx, words.as_ptr(), result.words.as_mut_ptr()) }
+            let status = unsafe { code(ctx, words.as_ptr(), result.words.as_mut_ptr()) };
+            self.shared().nests.end_call(begin);
+            status
         };
         let outcome = self.check_status(status);
         self.shared().cancellation.withdraw();

@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorSlot, render};
 use crate::heap::LocalHeap;
 use crate::heap::large::SharedHeap;
 use crate::image::Image;
+use crate::nests::{Nests, OpenNests};
 use crate::sched::Pool;
 use crate::stats::{Counter, Stats};
 use crate::tuning_params::{self, Assignment};
@@ -40,6 +41,8 @@ pub struct Config {
     pub tuning: Vec<Assignment>,
     /// True if comparisons with tuning parameters are logged.
     pub log_comparisons: bool,
+    /// True if parallel nests are measured, in programs that are built for profiles.
+    pub profile: bool,
     /// The receiver of reports on progress, called by any thread of the context.
     pub progress: Option<ProgressHook>,
     /// The device on which a program with kernels runs.
@@ -60,6 +63,8 @@ pub struct Shared {
     pub progress: Option<ProgressHook>,
     /// Counters for profiles.
     pub stats: Stats,
+    /// Times of parallel nests.
+    pub(crate) nests: Nests,
     /// The log of comparisons with tuning parameters.
     pub(crate) comparisons: Comparisons,
     /// The device, if the program is for one.
@@ -80,6 +85,8 @@ pub struct Ctx {
     index: usize,
     /// The number of parallel operations that the thread is running, one inside another.
     pub(crate) operations: usize,
+    /// The parallel nests that the thread is in.
+    pub(crate) nests: OpenNests,
     shared: Arc<Shared>,
     /// The thread's own part of the heap.
     pub(crate) heap: LocalHeap,
@@ -96,6 +103,7 @@ impl Ctx {
             cancelled: shared.cancellation.flag(),
             index,
             operations: 0,
+            nests: OpenNests::default(),
             shared,
             heap: LocalHeap::default(),
         })
@@ -249,6 +257,7 @@ impl Context {
             cancellation: Cancellation::default(),
             progress: config.progress.clone(),
             stats: Stats::new(threads),
+            nests: Nests::new(config.profile),
             comparisons: Comparisons::of(program.tunables()),
             device,
             globals: (0..n_globals).map(|_| AtomicU64::new(0)).collect(),
@@ -286,6 +295,9 @@ impl Context {
 
     /// The calling thread's view, ready for a call of generated code.
     pub(crate) fn activate(&mut self) -> *mut Ctx {
+        // SAFETY: the pointer is valid until `drop`, and no generated code is running. A failed call may have
+        // left nests open.
+        unsafe { (*self.ctx).nests = OpenNests::default() };
         // SAFETY: has no preconditions.
         let here = unsafe { libc::pthread_self() };
         if self.caller != Some(here) {
@@ -366,6 +378,7 @@ impl Context {
                 .map(|&(counter, name)| format!("{name}: {}", self.shared().stats.total(counter))),
         );
         lines.extend(self.shared().device.iter().flat_map(Device::report));
+        lines.extend(self.shared().nests.table());
         lines.join("\n") + "\n"
     }
 
@@ -406,8 +419,9 @@ impl Context {
         device.map_or_else(Vec::new, Device::commands)
     }
 
-    /// Restarts the device's profile after warm-up runs.
+    /// Restarts the profile after warm-up runs.
     pub(crate) fn restart_profile(&self) {
+        self.shared().nests.restart();
         if let Some(device) = &self.shared().device {
             device.restart_profile();
         }

@@ -18,6 +18,7 @@ pub mod exe;
 pub mod heap;
 mod image;
 mod math;
+mod nests;
 mod process;
 pub mod sched;
 mod stats;

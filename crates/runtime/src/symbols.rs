@@ -1,6 +1,6 @@
 //! The symbols that generated code refers to, for the JIT's linker.
 
-use crate::{comparison_log, context, device, error, exe, heap, math, sched};
+use crate::{comparison_log, context, device, error, exe, heap, math, nests, sched};
 
 /// Every symbol of the runtime that generated code may use, with its address.
 pub fn symbols() -> Vec<(&'static str, *const ())> {
@@ -15,6 +15,8 @@ pub fn symbols() -> Vec<(&'static str, *const ())> {
         ("br_fail", error::br_fail as *const ()),
         ("br_called", error::br_called as *const ()),
         ("br_compared", comparison_log::br_compared as *const ()),
+        ("br_begin_nest", nests::br_begin_nest as *const ()),
+        ("br_end_nest", nests::br_end_nest as *const ()),
         ("br_stack_check", context::br_stack_check as *const ()),
         ("br_device_alloc", device::br_device_alloc as *const ()),
         ("br_device_copy", device::br_device_copy as *const ()),

@@ -23,6 +23,10 @@ pub const LOOP: i64 = 16;
 /// A call of a function of unknown cost.
 pub const CALL: i64 = crate::TRIPS * 16;
 
+/// The operations on 32-bit floats that all cores of a usual machine do in the time in which they read a
+/// byte from memory (`bench/run.py roofline` measures both).
+pub const OPERATIONS_PER_BYTE: f64 = 6.0;
+
 /// A mathematical function: the cost of its definition, or that of a library function.
 /// (`crates/driver/tests/math.rs` compares these with the definitions.)
 pub const fn math(fun: MathFun, ty: PrimType) -> i64 {

@@ -69,6 +69,56 @@ fn debug_report_has_counters_and_no_leaks() {
     assert!(peak.is_some_and(|bytes| (8_000..100_000).contains(&bytes)), "{}", finished.stderr);
 }
 
+/// The counts in the rows of a profile, by the kind of nest: times, operations on f32, f64 and i32, bytes read and
+/// written.
+fn counts_of_nests(report: &str) -> Vec<(String, Vec<String>)> {
+    let rows = report.lines().skip_while(|line| !line.ends_with("parallel nest")).skip(1);
+    let row = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let counts = [0, 3, 4, 5, 6, 7].map(|at| words[at].to_owned());
+        (words[8].split('#').next().unwrap_or_default().to_owned(), counts.to_vec())
+    };
+    rows.map(row).collect()
+}
+
+#[test]
+fn profile_counts_operations_and_bytes_of_nests() {
+    let folder = Folder::new();
+    let program = folder.file(
+        "nests.fut",
+        "entry product [n][m][k] (xs: [n][k]f32) (ys: [k][m]f32): [n][m]f32 =\n\
+           map (\\x -> map (\\y -> f32.sum (map2 (*) x y)) (transpose ys)) xs\n\
+         entry powers [n] (k: i32) (xs: [n]f64): [n]f64 =\n\
+           loop xs = copy xs for _i < k do map (\\x -> x * x + 1) (rotate 1 xs)\n\
+         entry halves [n] (xs: [n]i32): [n]i32 =\n\
+           map (\\x -> (loop (x, steps) = (x, 0i32) while x > 0 do (x / 2, steps + 1)).1) xs\n",
+    );
+    let counts = |entry: &str, input: &str| {
+        let done = bindrune(&["run", "--profile", &program, "-n", "-P", "-r", "2", "-e", entry], input);
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        let mut rows = counts_of_nests(&done.stderr);
+        let calls = rows.pop().expect("a row for all calls");
+        assert_eq!((calls.0.as_str(), calls.1[0].as_str()), ("all", "2"));
+        rows.retain(|(name, _)| name.ends_with("segmap"));
+        rows
+    };
+    let row =
+        |entry: &str, counts: [&str; 6]| (format!("{entry}.segmap"), counts.map(str::to_owned).to_vec());
+    // Of two runs: 2 * 2 * 4 * 3 operations, 2 * 3 and 3 * 4 elements, and 2 * 4 results.
+    let product =
+        counts("product", "[[1f32, 2, 3], [4, 5, 6]] [[1f32, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]");
+    assert_eq!(product, [row("product", ["2", "96", "0", "0", "144", "64"])]);
+    // A fused multiply-add per element.
+    let powers = counts("powers", "3i32 [1f64, 2, 3, 4, 5]");
+    assert_eq!(powers, [row("powers", ["6", "0", "60", "0", "240", "240"])]);
+    // A comparison, and an iteration with a quotient, a sum and a comparison, for each element.
+    let halves = counts("halves", "[1i32, 100]");
+    assert_eq!(halves, [row("halves", ["2", ">=0", ">=0", ">=76", "16", "16"])]);
+    // Without the option there are no rows.
+    let done = bindrune(&["run", &program, "-n", "-P", "-e", "halves"], "[1i32]");
+    assert_eq!(counts_of_nests(&done.stderr), []);
+}
+
 #[test]
 fn out_of_memory_reports_the_location() {
     let folder = Folder::new();

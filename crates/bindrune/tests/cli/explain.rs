@@ -200,6 +200,28 @@ entry picked (xs: []i32) (is: []i64): i32 = i32.sum (map (\\i -> xs[i]) is)
 }
 
 #[test]
+fn remarks_on_the_work_of_nests() {
+    assert_remarks(
+        "entry main [n][m][k] (xs: [n][k]f64) (ys: [k][m]f64): [n][m]f64 =
+  map (\\x -> map (\\y -> f64.sum (map2 (*) x y)) (transpose ys)) xs
+entry sum [n] (xs: [n]f32): f32 =
+  reduce (+) 0 xs
+",
+        &[],
+        &[
+            (
+                "nest-work",
+                "map (\\x",
+                &[
+                    "2*n*k*m f64 operations; reads 8*n*k + 8*k*m bytes, writes 8*n*m; limited by arithmetic if sizes",
+                ],
+            ),
+            ("nest-work", "reduce", &["n f32 operations; reads 4*n bytes, writes 0; limited by memory"]),
+        ],
+    );
+}
+
+#[test]
 fn check_remarks() {
     assert_remarks(
         "entry main (n: i64) (xs: [n]i32) (is: [n]i64) (k: i64): ([n]i32, [n]i32, i32, i32, [n]i32) =
@@ -357,6 +379,7 @@ main ({file}:1)
       + fusion: fused into `f32.sum doubled` (line 4)
     4 |   in f32.sum doubled
       + parallel: reduction (lines 2, 3 and 4 fused) runs as at most 512 tasks of at least 32000 iterations
+      . parallel: 2*(length places) f32 operations; reads 8*(length places) + min(4*n, 4*(length places)) bytes, writes 0; limited by memory
 
 fusion: 2 of 2 pairs of combinators fused
 loops: 1 run as tasks, 0 sequentially; 0 vectorised

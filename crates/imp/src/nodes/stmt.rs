@@ -32,6 +32,8 @@ variants! {
     For(0: f) = _ "for" [f];
     Check { cond, values, check } = _ "check" [~ check cond "values" values];
     RecordComparison(1: size, 0: tunable) = _ "compared" [tunable "with" size];
+    BeginNest = _ "nest" ["begins"];
+    EndNest { counts, nest } = _ "counted" [~ nest "as" counts];
     WriteGlobal(0: global, 1: var as Reads) = _ "global" [~ global "=" var];
 }
 

@@ -10,7 +10,7 @@ use crate::copy_plan;
 use crate::walk::each_stmt;
 use crate::{
     Access, Arg, CheckId, CopyPlan, DeviceOp, Expr, FunId, Function, LaneAccess, LanePositions,
-    MAX_SMALL_STRIDE, MAX_TILE, MaskedOff, Region, Slots, Stmt, Tile, TunableId, Var, VarType,
+    MAX_SMALL_STRIDE, MAX_TILE, MaskedOff, NEST_COUNTS, Region, Slots, Stmt, Tile, TunableId, Var, VarType,
 };
 use prim::PrimType;
 
@@ -303,6 +303,16 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             Stmt::RecordComparison(tunable, size) => {
                 self.tunable(*tunable);
                 self.typed(size, PrimType::I64);
+            }
+            Stmt::BeginNest => {}
+            Stmt::EndNest { nest, counts } => {
+                if self.tables.formats.len() <= nest.index() {
+                    self.error("the name of a nest does not exist");
+                }
+                if counts.len() != NEST_COUNTS {
+                    self.error("a nest has a wrong number of counts");
+                }
+                counts.iter().for_each(|count| self.typed(count, PrimType::I64));
             }
             Stmt::Check { cond, check, values } => {
                 self.typed(cond, PrimType::Bool);

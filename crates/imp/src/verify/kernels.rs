@@ -203,6 +203,7 @@ impl<'a> Walk<'a> {
                 }
             }
             Stmt::Check { cond, .. } => self.value(cond, executor),
+            Stmt::BeginNest | Stmt::EndNest { .. } => self.host_alone(executor, "is profiled"),
             Stmt::RecordComparison(..) => self.host_alone(executor, "records comparisons"),
             Stmt::ReadGlobal(..) | Stmt::WriteGlobal(..) => {
                 self.host_alone(executor, "accesses global variables");

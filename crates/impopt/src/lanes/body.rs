@@ -91,7 +91,9 @@ impl Emit<'_, '_> {
             | Stmt::Device(_)
             | Stmt::WriteGlobal(..)
             | Stmt::LoadLanes { .. }
-            | Stmt::StoreLanes { .. } => self.out.push(stmt.clone()),
+            | Stmt::StoreLanes { .. }
+            | Stmt::BeginNest
+            | Stmt::EndNest { .. } => self.out.push(stmt.clone()),
         }
     }
 

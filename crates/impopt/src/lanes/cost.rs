@@ -350,6 +350,8 @@ impl<'s, 'a> Costs<'s, 'a> {
             | Stmt::ConstData(..)
             | Stmt::ReadGlobal(..)
             | Stmt::Device(_)
+            | Stmt::BeginNest
+            | Stmt::EndNest { .. }
             | Stmt::WriteGlobal(..) => 1.0,
         }
     }

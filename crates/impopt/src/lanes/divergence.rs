@@ -178,6 +178,8 @@ impl Walk<'_, '_> {
             | Stmt::Copy { .. }
             | Stmt::Check { .. }
             | Stmt::RecordComparison(..)
+            | Stmt::BeginNest
+            | Stmt::EndNest { .. }
             | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => {}
         }

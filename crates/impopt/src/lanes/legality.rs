@@ -222,6 +222,7 @@ impl Body<'_> {
             }
             Stmt::Release(buffer) if self.private.contains_key(buffer) => Ok(()),
             Stmt::Share(..) | Stmt::Release(_) | Stmt::Slots(_) => Err(NotVectorisedReason::Allocates),
+            Stmt::BeginNest | Stmt::EndNest { .. } => Err(NotVectorisedReason::Tasks),
             Stmt::WriteGlobal(..) | Stmt::Device(_) => Err(NotVectorisedReason::Globals),
             Stmt::LoadLanes { .. } | Stmt::StoreLanes { .. } => Err(NotVectorisedReason::Already),
             Stmt::Set(..)

@@ -67,6 +67,7 @@ impl RemarkKind {
             | Self::Hoisted
             | Self::Packed
             | Self::DeadRemoved(_)
+            | Self::NestWork(_)
             | Self::Copied { .. } => return None,
         })
     }

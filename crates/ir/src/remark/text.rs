@@ -2,8 +2,9 @@
 //! remark for users, shown at the source span of the operation ([`RemarkKind::text`]).
 
 use super::{
-    Check, CheckRemovedReason, CopyReason, Cycles, EnclosingLoop, Execution, FusionOperand, NotFusedReason,
-    NotInlinedReason, NotVectorisedReason, OperationKind, PrivateUse, Pruned, Remark, RemarkKind, Sequential,
+    Bound, Check, CheckRemovedReason, CopyReason, Cycles, EnclosingLoop, Execution, FusionOperand, NestWork,
+    NotFusedReason, NotInlinedReason, NotVectorisedReason, OperationKind, PrivateUse, Pruned, Remark,
+    RemarkKind, Sequential,
 };
 use crate::name::SrcLoc;
 use crate::seg::Decomp;
@@ -138,6 +139,7 @@ impl RemarkKind {
                     format!("{check} remains in the parallel loop of {}", names.span(spans))
                 }
             },
+            Self::NestWork(work) => work.to_string(),
             Self::Copied { array: _, why } => format!("makes a copy: {}", why.text(names)),
         }
     }
@@ -180,6 +182,7 @@ impl RemarkKind {
                 EnclosingLoop::Loop(_) => "check-in-loop",
                 EnclosingLoop::Parallel(_) => "check-in-parallel-loop",
             },
+            Self::NestWork(_) => "nest-work",
             Self::Copied { .. } => "copied",
         }
     }
@@ -242,6 +245,37 @@ impl Execution {
                 }
             },
         }
+    }
+}
+
+impl fmt::Display for NestWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { single, double, integer, read, written, more, less, bound } = self;
+        let operations = [(single, "f32"), (double, "f64"), (integer, "integer")];
+        let counted = operations.into_iter().filter(|(count, _)| &***count != "0");
+        let counted: Vec<String> = counted.map(|(count, ty)| format!("{count} {ty} operations")).collect();
+        f.write_str(match (more, less) {
+            (false, false) => "",
+            (true, false) => "at least ",
+            (false, true) => "at most ",
+            (true, true) => "about ",
+        })?;
+        match counted.as_slice() {
+            [] => f.write_str("no operations")?,
+            counted => f.write_str(&counted.join(", "))?,
+        }
+        write!(f, "; reads {read} bytes, writes {written}")?;
+        bound.map_or(Ok(()), |bound| write!(f, "; limited by {bound}"))
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Arithmetic => "arithmetic",
+            Self::Memory => "memory",
+            Self::Sizes => "arithmetic if sizes are large",
+        })
     }
 }
 
@@ -359,6 +393,7 @@ impl fmt::Display for RemarkKind {
             | Self::ChoicesTooDeep { .. }
             | Self::CheckRemoved { .. }
             | Self::CheckHoisted(_)
+            | Self::NestWork(_)
             | Self::CheckRemains { .. } => {}
             Self::Copied { array, why } => {
                 return write!(f, "copy of {array}: {}", why.text(&InternalNames));

@@ -31,7 +31,7 @@ mod fake;
 mod gpu;
 mod opencl;
 mod pool;
-mod profile;
+pub(crate) mod profile;
 pub(crate) mod signatures;
 
 use crate::abi::{CheckDesc, Ctx, DeviceDesc, TARGET_CUDA, TARGET_HIP, TARGET_OPENCL};

@@ -172,12 +172,15 @@ fn micros(nanos: u64) -> String {
 /// The path prefix of the standard library's files, which are not shown.
 const LIBRARY: &str = "/prelude/";
 
-/// A kernel's name in reports: name and number, and for each operation fused into it the innermost
-/// source position that is in the user's code.
+/// A kernel's name in reports: name, number and positions in the source.
 pub fn display_name(kernel: &KernelDesc) -> String {
-    let (name, id) = (kernel.display_name.get(), kernel.id);
+    located(&format!("{}#{}", kernel.display_name.get(), kernel.id), kernel.spans.get())
+}
+
+/// A name with, for each operation in the list of spans, the innermost position that is in the user's code.
+pub fn located(name: &str, list: &str) -> String {
     let mut spans: Vec<&str> = Vec::new();
-    for part in kernel.spans.get().split("\n\n") {
+    for part in list.split("\n\n") {
         let user_span = part.lines().find(|span| !span.starts_with(LIBRARY));
         let span = user_span.or_else(|| part.lines().next()).unwrap_or("");
         if !span.is_empty() && !spans.contains(&span) {
@@ -185,9 +188,9 @@ pub fn display_name(kernel: &KernelDesc) -> String {
         }
     }
     if spans.is_empty() {
-        return format!("{name}#{id}");
+        return name.to_owned();
     }
-    format!("{name}#{id} ({})", spans.join(", "))
+    format!("{name} ({})", spans.join(", "))
 }
 
 #[cfg(test)]

@@ -122,6 +122,7 @@ fn execute<R: Read>(
         memory_limit: options.memory_limit,
         tuning: kernel_files::assignments(image.program(), &options),
         log_comparisons: options.log_versions,
+        profile: options.profile,
         progress: None,
         device: kernel_files::config(image.program(), &options)?,
     };

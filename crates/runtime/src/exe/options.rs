@@ -122,7 +122,12 @@ const LINES: &[Line] = &[
     ),
     line(Some('L'), "log", None, "Log threads, comparisons and run times to standard error."),
     line(None, "log-versions", None, "Log each comparison with a tuning parameter; --log does so too."),
-    line(Some('P'), "profile", None, "Print counters and the times of launches and copies at the end."),
+    line(
+        Some('P'),
+        "profile",
+        None,
+        "Print counters and the times of launches, copies and nests at the end.",
+    ),
     line(None, "num-threads", Some("N"), "Use N threads; the default is the number of processors."),
     line(
         None,

@@ -154,6 +154,10 @@ impl<'p> Compiler<'p, '_> {
                 self.emit_large(LargeOp::RecordComparison { tunable: *id, size });
                 Ok(())
             }
+            Stmt::BeginNest => Ok(()),
+            Stmt::EndNest { nest: _, counts } => {
+                counts.iter().try_for_each(|count| self.i64(count).map(drop))
+            }
             Stmt::Check { cond, check, values } => self.check(cond, *check, values),
             Stmt::ReadGlobal(var, global) => {
                 let part = self.target(*var)?;
