@@ -5,7 +5,7 @@
 //! shifted accordingly.
 
 use imp::walk::each_stmt_mut;
-use imp::{Check, CheckId, Data, DataId, Function, Stmt};
+use imp::{Check, CheckId, Data, DataId, Function, Slots, Stmt};
 use indexmap::IndexSet;
 
 #[derive(Default)]
@@ -50,6 +50,7 @@ impl ProgramTables {
         each_stmt_mut(&mut function.body, &mut |stmt| {
             if let Stmt::Check { check: id, .. }
             | Stmt::Alloc(_, _, Some(id))
+            | Stmt::Slots(Slots::New(_, _, Some(id)))
             | Stmt::Call { location: Some(id), .. }
             | Stmt::EndNest { nest: id, .. } = stmt
             {
