@@ -151,6 +151,9 @@ impl Splitter<'_> {
     /// The loop over the edges, with that over the interior between them.
     fn parts(&mut self, f: For, at: u32, interior: &Interior, out: &mut Vec<Stmt>) {
         let [lo, hi]: [Expr; 2] = [(&f.from, "lo"), (&f.to, "hi")].map(|(bound, hint)| {
+            if matches!(bound, Expr::Const(_) | Expr::Var(_)) {
+                return bound.clone();
+            }
             let var = self.new_var(VarType::Scalar(PrimType::I64), hint);
             out.push(Stmt::Set(var, bound.clone()));
             var.into()
