@@ -49,10 +49,10 @@ from harness import (
 from irregular import figure_irregular, report_irregular
 from lanes import figure_functions, figure_growth, figure_lanes, report_functions, report_growth, report_lanes
 from levels import figure_levels, programs, report_levels
+from memory_peaks import figure_peaks, report_peaks
 from middle import figure_kernels, figure_middle, report_kernels, report_middle
 from mini import BENCHMARKS, MINI, data_file, figure_mini, figure_small
 from nests import figure_nests, figure_scaling, report_nests, report_scaling
-from peaks import figure_peaks, report_peaks
 from reference import figure_reference, report_reference
 from results import number, summary, table
 from roofline import figure_roofline, report_roofline
