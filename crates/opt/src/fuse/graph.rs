@@ -14,6 +14,7 @@ use ir::syntax::{Exp, Stm};
 use ir::types::Type;
 use ir::{Name, Soacs, TypeEnv};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::Cell;
 
 /// The dependencies of a statement on the enclosing body.
 #[derive(Clone, Default, Debug)]
@@ -35,8 +36,8 @@ struct Node {
     successors: Vec<usize>,
     /// The node's position in the order.
     position: usize,
-    /// The node into which this one was merged.
-    merged_into: Option<usize>,
+    /// The node into which this one was merged, or one of those into which that was merged.
+    merged_into: Cell<Option<usize>>,
 }
 
 /// The graph of one body.
@@ -98,7 +99,7 @@ impl Graph {
                 consumes,
                 successors: Vec::new(),
                 position: at,
-                merged_into: None,
+                merged_into: Cell::new(None),
             });
         }
         graph
@@ -123,11 +124,17 @@ impl Graph {
 
     /// The node that contains a node by now.
     pub(super) fn find(&self, id: usize) -> usize {
-        let mut id = id;
-        while let Some(whole) = self.nodes[id].merged_into {
-            id = whole;
+        let mut whole = id;
+        while let Some(next) = self.nodes[whole].merged_into.get() {
+            whole = next;
         }
-        id
+        // The next search from these nodes is short.
+        let mut part = id;
+        while let Some(next) = self.nodes[part].merged_into.get() {
+            self.nodes[part].merged_into.set(Some(whole));
+            part = next;
+        }
+        whole
     }
 
     /// The nodes in order.
@@ -137,7 +144,7 @@ impl Graph {
 
     /// Returns true if the node is not part of another.
     pub(super) fn is_whole(&self, id: usize) -> bool {
-        self.nodes[id].merged_into.is_none()
+        self.nodes[id].merged_into.get().is_none()
     }
 
     /// The node's position in the order.
@@ -243,18 +250,29 @@ impl Graph {
         }
         let part = &mut self.nodes[first];
         part.stms.clear();
-        part.merged_into = Some(second);
+        part.merged_into.set(Some(second));
         let after = std::mem::take(&mut part.successors);
         let needs = std::mem::take(&mut part.needs);
         let reads = std::mem::take(&mut part.reads);
         let consumes = std::mem::take(&mut part.consumes);
+        let own = std::mem::take(&mut self.nodes[second].successors);
+        let successors = self.join(second, own, after);
         let whole = &mut self.nodes[second];
         whole.stms = stms;
-        whole.successors = join(std::mem::take(&mut whole.successors), after);
+        whole.successors = successors;
         whole.needs.inside.extend(needs.inside);
         whole.needs.consumed.extend(needs.consumed);
         whole.reads.extend(reads);
         whole.consumes.extend(consumes);
+    }
+
+    /// Both lists of a node's successors, the shorter appended to the longer without the node itself.
+    fn join(&self, id: usize, mut a: Vec<usize>, mut b: Vec<usize>) -> Vec<usize> {
+        if a.len() < b.len() {
+            std::mem::swap(&mut a, &mut b);
+        }
+        a.extend(b.into_iter().filter(|next| self.find(*next) != id));
+        a
     }
 
     /// As [`Graph::merge`], where the first statement is moved into a lambda of the second: the
@@ -306,7 +324,7 @@ impl Graph {
             consumes: Vec::new(),
             successors: vec![id],
             position: at,
-            merged_into: None,
+            merged_into: Cell::new(None),
             stms: vec![stm],
         });
         self.put(at, new);
@@ -324,7 +342,7 @@ impl Graph {
             consumes: Vec::new(),
             successors: self.nodes[id].successors.clone(),
             position: at,
-            merged_into: None,
+            merged_into: Cell::new(None),
             stms: vec![stm],
         });
         self.nodes[id].successors.push(new);
@@ -371,15 +389,6 @@ struct Access {
     consumed: Option<usize>,
     /// The reads since then.
     read: Vec<usize>,
-}
-
-/// Both lists, the shorter appended to the longer.
-fn join(mut a: Vec<usize>, mut b: Vec<usize>) -> Vec<usize> {
-    if a.len() < b.len() {
-        std::mem::swap(&mut a, &mut b);
-    }
-    a.append(&mut b);
-    a
 }
 
 /// The arrays that a combinator reads element by element.
