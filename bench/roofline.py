@@ -11,7 +11,7 @@ import sys
 import time
 
 from cases import cases
-from harness import HERE, WORK, build_bindrune, compiler
+from harness import HERE, ROOT, WORK, build_bindrune, compiler
 from mini import MINI, data_file
 from results import geometric_mean, number, table
 from users import PROGRAMS, input_of
@@ -79,7 +79,7 @@ def profile_once(exe, entry, data, runs):
         times, micros, _, *counts, name = line.split(maxsplit=8)
         sign = SIGNS[counts[0].rstrip("0123456789")]
         counts = [int(count.lstrip("<>=~")) for count in counts]
-        found.append((int(times), float(micros), counts, sign, name))
+        found.append((int(times), float(micros), counts, sign, name.replace(f"{ROOT}/", "")))
     return found
 
 
