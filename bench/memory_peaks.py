@@ -1,13 +1,15 @@
 """The figure `peaks`: peak memory of the programs of `users`, and of the same in the reference compiler's
 `multicore`."""
 
-import math
 import os
 import sys
 
 from harness import CFLAGS, HERE, WORK, build_bindrune, compiler, find_program, run_checked
+from results import geometric_mean, number, table
 from users import PROGRAMS, input_of
 from users_cases import CASES
+
+IMPLEMENTATIONS = ["bindrune", "futhark multicore"]
 
 
 def figure_peaks(options, warnings):
@@ -23,7 +25,7 @@ def figure_peaks(options, warnings):
         if path not in built:
             out = WORK / f"peaks-{case.program.replace('/', '-')}"
             run_checked([futhark, "multicore", path, "-o", out], env={**os.environ, "CFLAGS": CFLAGS})
-            built[path] = {"bindrune": build_bindrune(path, f"{out.name}-bindrune"), "futhark multicore": out}
+            built[path] = dict(zip(IMPLEMENTATIONS, [build_bindrune(path, f"{out.name}-bindrune"), out]))
         data = WORK / "peaks.in"
         data.write_bytes(input_of(name, case))
         rows[name] = {
@@ -41,13 +43,14 @@ def report_peaks(figure):
     """The lines of a table of both, and the geometric mean of the ratios."""
     rows = figure["bytes"]
     ratios = {name: row["bindrune"] / row["futhark multicore"] for name, row in rows.items()}
-    lines = ["| MB | bindrune | futhark multicore | ratio |", "|---|---:|---:|---:|"]
-    for name, row in rows.items():
-        cells = [f"{row[impl] / 1e6:.1f}" for impl in ["bindrune", "futhark multicore"]]
-        lines.append(f"| {name} | {' | '.join(cells)} | {ratios[name]:.2f} |")
+    cells = [
+        [name, *(number(row[impl] / 1e6, 1) for impl in IMPLEMENTATIONS), number(ratios[name])]
+        for name, row in rows.items()
+    ]
+    lines = table(["MB", *IMPLEMENTATIONS, "ratio"], cells)
     if not ratios:
         return lines
-    mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
     most = max(ratios, key=ratios.get)
+    mean = geometric_mean(ratios.values())
     summary = f"Bindrune over multicore: geometric mean {mean:.2f}, most {ratios[most]:.2f} ({most})."
     return [*lines, "", summary]

@@ -227,7 +227,7 @@ impl<S: Schedule> Generator<'_, S> {
     }
 }
 
-/// What bounds a nest's time from below, if that does not depend on data. Operations on 64 bits take twice
+/// The resource that bounds a nest's time from below, if that does not depend on data. Operations on 64 bits take twice
 /// the time of others.
 fn bound(work: &Work) -> Option<Bound> {
     let Operations { single, double, integer } = &work.operations;

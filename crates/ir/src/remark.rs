@@ -206,11 +206,11 @@ pub struct NestWork {
     pub more: bool,
     /// True if there may be less operations: the more expensive arm of a branch counts.
     pub less: bool,
-    /// What bounds the nest's time from below; `None` if that depends on data.
+    /// The resource that bounds the nest's time from below; `None` if that depends on data.
     pub bound: Option<Bound>,
 }
 
-/// What bounds the time of a nest from below (the roofline model), for a machine of the usual balance.
+/// The resource that bounds the time of a nest from below (the roofline model), for a machine of the usual balance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bound {
     /// Arithmetic.

@@ -31,6 +31,7 @@ mod forward;
 mod normal;
 mod rows;
 
+use crate::iotas::iotas;
 use crate::{fuse, simplify};
 use analysis::alias::Aliases;
 use analysis::signatures::Signatures;
@@ -39,7 +40,7 @@ use ir::build::Builder;
 use ir::remark::RemarkKind;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, LoopForm, LoopParam, Param, Stm};
 use ir::types::Dim;
-use ir::walk::{Substitution, Visit, refresh_body, sub_bodies, sub_bodies_mut, substitute_body, with_stack};
+use ir::walk::{Substitution, refresh_body, sub_bodies, sub_bodies_mut, substitute_body, with_stack};
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov, Soacs, TypeEnv};
 use normal::MatrixLoop;
 use prim::{BinOp, CmpOp, PrimType, Scalar};
@@ -101,24 +102,6 @@ fn has_candidate(body: &Body<Soacs>) -> bool {
             found
         })
     })
-}
-
-/// The arrays of the integers from 0.
-fn iotas(function: &Function<Soacs>) -> FxHashSet<Name> {
-    struct Iotas(FxHashSet<Name>);
-    impl Visit<Soacs> for Iotas {
-        fn stm(&mut self, stm: &Stm<Soacs>) {
-            if let (Exp::Basic(op), [param]) = (&stm.exp, stm.pat.as_slice())
-                && op.as_indices().is_some()
-            {
-                self.0.insert(param.name);
-            }
-            self.walk_stm(stm);
-        }
-    }
-    let mut found = Iotas(FxHashSet::default());
-    Visit::<Soacs>::body(&mut found, &function.body);
-    found.0
 }
 
 struct Composer<'a> {

@@ -35,6 +35,7 @@ mod fma;
 mod fuse;
 mod gather_forwarding;
 mod inline;
+mod iotas;
 mod level;
 mod lookup_tables;
 mod loop_fusion;

@@ -174,8 +174,9 @@ fn condition(b: &mut Builder<'_, Soacs>, n: Atom, found: &Candidates, values: &[
         all = b.binary(BinOp::And, PrimType::Bool, all, holds).into();
     };
     let often = b.binary(BinOp::SDiv, i64, n, Atom::i64(REUSE)).into();
-    for (_, Values { strided, bound, .. }) in values {
+    for (_, Values { strided, bound, factor }) in values {
         and(b, CmpOp::SLe, Atom::i64(2), *bound);
+        and(b, CmpOp::SLe, Atom::i64(1), *factor);
         match strided.bound {
             Bound::Counts(_) => and(b, CmpOp::SLe, Atom::i64(REUSE_INSIDE), n),
             Bound::Below(_) | Bound::Masked(_) => and(b, CmpOp::SLe, *bound, often),
@@ -185,7 +186,6 @@ fn condition(b: &mut Builder<'_, Soacs>, n: Atom, found: &Candidates, values: &[
         let Some((_, Values { bound, factor, .. })) = values.iter().find(|(name, _)| name == index) else {
             continue;
         };
-        and(b, CmpOp::SLe, Atom::i64(1), *factor);
         let size = b.types.type_of(*array).shape().first().and_then(|dim| dim.atom()).unwrap_or(Atom::i64(0));
         // The last packed element exists: (bound - 1) * factor <= size - 1.
         let (last, steps) = (b.sub_i64(size, Atom::i64(1)), b.sub_i64(*bound, Atom::i64(1)));

@@ -19,6 +19,10 @@ use ir::syntax::{Atom, Stm};
 use ir::walk::{Substitution, alpha_equivalent_given, stm_names};
 use rustc_hash::FxHashSet;
 
+/// The number of latest reductions whose partial results are kept, and the largest number of statements of their bodies.
+pub(crate) const MOST_KEPT: usize = 8;
+const MAX_STATEMENTS: usize = 64;
+
 /// A reduction's partial results, by chunk.
 pub(crate) struct ChunkTotals {
     width: Operand,
@@ -47,7 +51,8 @@ impl ChunkTotals {
         (step, chunks): (Operand, Operand),
     ) -> Option<Self> {
         let index = single_index(space)?;
-        operators.iter().all(|op| op.adds()).then(|| Self {
+        let adds = space.body.stms.len() <= MAX_STATEMENTS && operators.iter().all(|op| op.adds());
+        adds.then(|| Self {
             width: space.width,
             full_group: space.decomp.full_group(),
             index,
@@ -64,16 +69,18 @@ impl ChunkTotals {
     /// The totals of a scan that adds this number of counts, of which one may be missing.
     pub(crate) fn for_scan(&self, space: &SegSpace<'_>, counts: usize) -> Option<KnownTotals> {
         let index = single_index(space)?;
+        let body = space.body;
         if self.width != space.width || self.full_group != space.decomp.full_group() {
             return None;
         }
         let known = |atom: &Atom| {
-            let value = needed(space.body, *atom);
+            let value = needed(body, *atom);
             let renamed = Substitution::from_iter([(index, Atom::Var(self.index))]);
-            let at = self.values.iter().position(|mine| alpha_equivalent_given(mine, &value, &renamed))?;
+            let at =
+                self.values.iter().position(|mine| alpha_equivalent_given(mine, &value, renamed.clone()))?;
             Some(self.partials[at])
         };
-        let partials: Vec<Option<Var>> = space.body.result[..counts].iter().map(known).collect();
+        let partials: Vec<Option<Var>> = body.result[..counts].iter().map(known).collect();
         let missing = partials.iter().filter(|partial| partial.is_none()).count();
         (missing <= 1).then_some(KnownTotals { step: self.step, chunks: self.chunks, partials })
     }

@@ -18,7 +18,7 @@
 //! effect on results, only the chunks have. If the decomposition has blocks, chunks run a block at
 //! a time (see [`scan_blocks`](super::scan_blocks), and [`filter`](super::filter) for filters).
 
-use super::chunk_totals::KnownTotals;
+use super::chunk_totals::{KnownTotals, MOST_KEPT};
 use super::reduce::Operators;
 use super::reduce_chunk::ChunkReduction;
 use super::scatter::{BLOCK, Scatter};
@@ -30,7 +30,7 @@ use crate::operators::div_up;
 use crate::schedule::Generator;
 use analysis::exact::is_exact;
 use imp::build::{Operand, max, min};
-use imp::{Expr, Var, bind, emit};
+use imp::{Var, bind, emit};
 use ir::PassError;
 use ir::facts::{FactFlag, Filter, Partition};
 use ir::seg::MIN_GROUPS;
@@ -246,7 +246,7 @@ impl Generator<'_, CpuSchedule> {
         let partition = blocks.and_then(|blocks| blocks.partition);
         let complete = partition.is_some_and(|partition| partition.complete);
         let counts = scan.types.len();
-        let mut found = self.schedule.totals.iter().rev();
+        let mut found = self.schedule.totals.iter().rev().take(MOST_KEPT);
         found
             .find_map(|totals| totals.for_scan(scan.space, counts))
             .filter(|known| complete || known.partials.iter().all(Option::is_some))
@@ -254,15 +254,11 @@ impl Generator<'_, CpuSchedule> {
 
     /// Loads the known totals of a chunk; a missing one is the number of the other iterations.
     fn load_known(&mut self, known: &KnownTotals, n: Operand, chunk: Operand) -> Vec<Var> {
-        let (lo, hi) = self.stepped_bounds(n, known.step, known.chunks, chunk);
-        let mut rest = hi - lo;
         let loaded: Vec<Option<Var>> = (known.partials.iter())
-            .map(|partial| {
-                let total = self.load_all(&[(*partial)?], &[PrimType::I64], chunk, "total")[0];
-                rest = std::mem::replace(&mut rest, Expr::i64(0)) - total;
-                Some(total)
-            })
+            .map(|partial| Some(self.load_all(&[(*partial)?], &[PrimType::I64], chunk, "total")[0]))
             .collect();
+        let (lo, hi) = self.stepped_bounds(n, known.step, known.chunks, chunk);
+        let rest = loaded.iter().flatten().fold(hi - lo, |rest, total| rest - *total);
         let mut missing = || {
             let total = self.scalar(PrimType::I64, "total");
             self.set(total, rest.clone());

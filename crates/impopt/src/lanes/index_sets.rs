@@ -15,12 +15,13 @@
 //! Runs before loops are chosen, up to twice for a loop. Needs: independent loops with short
 //! straight-line bodies. Guarantees that every iteration computes what it did.
 
+use super::loop_copies::LoopCopies;
 use crate::loops::ReplaceLoops;
 use imp::build::{and, select};
 use imp::def_use::DefUse;
-use imp::rename::{each_var_mut, own_exprs_mut};
-use imp::walk::{Use, each_part_mut, each_stmt, each_stmt_mut, each_use, each_var};
-use imp::{Expr, For, Function, Launch, LoopMode, Stmt, Var, VarInfo, VarType, expr};
+use imp::rename::own_exprs_mut;
+use imp::walk::{each_part_mut, each_stmt, each_stmt_mut, each_var};
+use imp::{Expr, For, Function, Launch, LoopMode, Stmt, Var, VarType, expr};
 use ir::Fuel;
 use prim::{BinOp, CmpOp, PrimType, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -30,36 +31,27 @@ const MAX_STATEMENTS: usize = 32;
 /// The number of times that a loop is split.
 const ROUNDS: usize = 2;
 
-/// Splits the loops of a function.
-pub(super) fn split(function: &mut Function, fuel: &mut Fuel) {
+/// Splits the loops of a function. Returns the numbers of its statements.
+pub(super) fn split(function: &mut Function, mut def_use: DefUse, fuel: &mut Fuel) -> DefUse {
     // The counters of the parts made by the round before.
     let mut parts: Option<FxHashSet<Var>> = None;
     for _ in 0..ROUNDS {
-        let def_use = DefUse::new(function);
-        let mut pass = Splitter {
-            vars: std::mem::take(&mut function.vars),
-            def_use,
-            fuel,
-            fresh: Vec::new(),
-            only: parts,
-            made: FxHashSet::default(),
-        };
+        let copies = LoopCopies::of(function, def_use);
+        let mut pass = Splitter { copies, fuel, only: parts, made: FxHashSet::default() };
         let body = std::mem::take(&mut function.body);
         function.body = pass.block(body, DefUse::FIRST);
-        function.vars = pass.vars;
+        def_use = pass.copies.finish(function);
         if pass.made.is_empty() {
-            return;
+            break;
         }
         parts = Some(pass.made);
     }
+    def_use
 }
 
 struct Splitter<'f> {
-    vars: Vec<VarInfo>,
-    def_use: DefUse,
+    copies: LoopCopies,
     fuel: &'f mut Fuel,
-    /// New variables of the innermost frame.
-    fresh: Vec<Var>,
     /// The counters of the loops to split; all if absent.
     only: Option<FxHashSet<Var>>,
     /// The counters of the parts.
@@ -85,7 +77,7 @@ impl ReplaceLoops for Splitter<'_> {
     type Mark = usize;
 
     fn def_use(&self) -> &DefUse {
-        &self.def_use
+        &self.copies.def_use
     }
 
     fn replace(&mut self, f: For, at: u32, out: &mut Vec<Stmt>) -> Option<For> {
@@ -97,11 +89,11 @@ impl ReplaceLoops for Splitter<'_> {
     }
 
     fn mark(&self) -> usize {
-        self.fresh.len()
+        self.copies.mark()
     }
 
     fn leave(&mut self, mark: usize, launch: &mut Launch) {
-        launch.locals.extend(self.fresh.drain(mark..));
+        self.copies.leave(mark, launch);
     }
 }
 
@@ -110,18 +102,19 @@ impl Splitter<'_> {
     fn jump(&self, f: &For, at: u32) -> Option<Jump> {
         let simple = |stmt: &Stmt| matches!(stmt, Stmt::Set(..) | Stmt::Load(..) | Stmt::Store(..));
         if f.mode != (LoopMode::Seq { independent: true })
-            || self.vars[f.var.index()].ty != VarType::Scalar(PrimType::I64)
+            || self.copies.vars[f.var.index()].ty != VarType::Scalar(PrimType::I64)
             || f.body.len() > MAX_STATEMENTS
             || self.only.as_ref().is_some_and(|only| !only.contains(&f.var))
             || !f.body.iter().all(simple)
         {
             return None;
         }
-        let end = self.def_use.end(at);
+        let def_use = &self.copies.def_use;
+        let end = def_use.end(at);
         let local = |var: Var| {
-            self.def_use.is_local(var, at, end)
-                && self.def_use.is_set_once(var)
-                && self.def_use.dominating_def(var).is_some()
+            def_use.is_local(var, at, end)
+                && def_use.is_set_once(var)
+                && def_use.dominating_def(var).is_some()
         };
         let mut values = Values::default();
         let mut conds: Vec<Jump> = Vec::new();
@@ -164,9 +157,7 @@ impl Splitter<'_> {
     fn parts(&mut self, f: For, at: u32, jump: &Jump, out: &mut Vec<Stmt>) {
         let (lo, hi) = (f.from.clone(), f.to.clone());
         let mut bind = |value: Expr, hint: &str, ty: PrimType| {
-            let var = Var::new(self.vars.len());
-            self.vars.push(VarInfo { ty: VarType::Scalar(ty), hint: hint.into() });
-            self.fresh.push(var);
+            let var = self.copies.scalar(ty, hint);
             out.push(Stmt::Set(var, value));
             var
         };
@@ -193,27 +184,9 @@ impl Splitter<'_> {
     /// Renames the variables of a copy of the loop with this number, in which a condition has a value.
     fn rename(&mut self, copy: &mut [Stmt], at: u32, cond: Var, value: bool) {
         each_stmt_mut(copy, &mut |stmt| own_exprs_mut(stmt, &mut |expr| decide(expr, cond, value)));
-        let end = self.def_use.end(at);
-        let mut renamed: FxHashMap<Var, Var> = FxHashMap::default();
-        each_stmt(copy, &mut |stmt| {
-            each_use(stmt, &mut |var, used| {
-                if used != Use::Sets || renamed.contains_key(&var) || !self.def_use.is_local(var, at, end) {
-                    return;
-                }
-                let new = Var::new(self.vars.len());
-                self.vars.push(self.vars[var.index()].clone());
-                self.fresh.push(new);
-                renamed.insert(var, new);
-            });
-        });
-        if let [Stmt::For(f)] = &*copy {
-            self.made.extend(renamed.get(&f.var));
-        }
-        each_var_mut(copy, &mut |var| {
-            if let Some(new) = renamed.get(var) {
-                *var = *new;
-            }
-        });
+        let counter = if let [Stmt::For(f)] = &*copy { Some(f.var) } else { None };
+        let renamed = self.copies.rename(copy, at);
+        self.made.extend(counter.and_then(|counter| renamed.get(&counter)));
     }
 }
 

@@ -18,13 +18,13 @@
 
 mod forms;
 
+use super::loop_copies::LoopCopies;
 use crate::loops::ReplaceLoops;
 use forms::{Form, Forms, form};
 use imp::build::{max, min, select, ult};
 use imp::def_use::DefUse;
-use imp::rename::each_var_mut;
 use imp::walk::{Use, each_stmt, each_stmt_mut, each_use, each_var, is_at_most};
-use imp::{Access, Expr, For, Function, Launch, LoopMode, Stmt, Var, VarInfo, VarType, expr};
+use imp::{Access, Expr, For, Function, Launch, LoopMode, Stmt, Var, VarType, expr};
 use ir::Fuel;
 use prim::{BinClass, BinOp, PrimType, Scalar, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -36,21 +36,17 @@ const MAX_BOUNDS: usize = 8;
 /// Sizes below this do not overflow when they are added.
 const SMALL: i64 = 1 << 50;
 
-/// Splits the loops of a function.
-pub(super) fn split(function: &mut Function, fuel: &mut Fuel) {
-    let def_use = DefUse::new(function);
-    let mut pass = Splitter { vars: std::mem::take(&mut function.vars), def_use, fuel, fresh: Vec::new() };
+/// Splits the loops of a function. Returns the numbers of its statements.
+pub(super) fn split(function: &mut Function, def_use: DefUse, fuel: &mut Fuel) -> DefUse {
+    let mut pass = Splitter { copies: LoopCopies::of(function, def_use), fuel };
     let body = std::mem::take(&mut function.body);
     function.body = pass.block(body, DefUse::FIRST);
-    function.vars = pass.vars;
+    pass.copies.finish(function)
 }
 
 struct Splitter<'f> {
-    vars: Vec<VarInfo>,
-    def_use: DefUse,
+    copies: LoopCopies,
     fuel: &'f mut Fuel,
-    /// New variables of the innermost frame.
-    fresh: Vec<Var>,
 }
 
 /// The iterations in which indices are not bounded.
@@ -67,7 +63,7 @@ impl ReplaceLoops for Splitter<'_> {
     type Mark = usize;
 
     fn def_use(&self) -> &DefUse {
-        &self.def_use
+        &self.copies.def_use
     }
 
     fn replace(&mut self, f: For, at: u32, out: &mut Vec<Stmt>) -> Option<For> {
@@ -79,11 +75,11 @@ impl ReplaceLoops for Splitter<'_> {
     }
 
     fn mark(&self) -> usize {
-        self.fresh.len()
+        self.copies.mark()
     }
 
     fn leave(&mut self, mark: usize, launch: &mut Launch) {
-        launch.locals.extend(self.fresh.drain(mark..));
+        self.copies.leave(mark, launch);
     }
 }
 
@@ -91,20 +87,20 @@ impl Splitter<'_> {
     /// The interior of a loop, if it then accesses neighbouring elements.
     fn interior(&self, f: &For, at: u32) -> Option<Interior> {
         if f.mode != (LoopMode::Seq { independent: true })
-            || self.vars[f.var.index()].ty != VarType::Scalar(PrimType::I64)
+            || self.copies.vars[f.var.index()].ty != VarType::Scalar(PrimType::I64)
             || !is_at_most(&f.body, MAX_STATEMENTS)
         {
             return None;
         }
-        let end = self.def_use.end(at);
+        let end = self.copies.def_use.end(at);
         let mut forms = Forms::default();
         let mut plain = true;
         each_stmt(&f.body, &mut |stmt| {
             plain &= !matches!(stmt, Stmt::For(inner) if inner.mode.launch().is_some());
             each_use(stmt, &mut |var, used| {
                 if used == Use::Sets {
-                    let is_scalar = !self.vars[var.index()].ty.is_buffer();
-                    plain &= is_scalar && self.def_use.is_local(var, at, end);
+                    let is_scalar = !self.copies.vars[var.index()].ty.is_buffer();
+                    plain &= is_scalar && self.copies.def_use.is_local(var, at, end);
                     forms.insert(var, None);
                 }
             });
@@ -117,7 +113,7 @@ impl Splitter<'_> {
         let mut neighbours = false;
         each_stmt(&f.body, &mut |stmt| {
             if let Stmt::For(inner) = stmt
-                && self.vars[inner.var.index()].ty == VarType::Scalar(PrimType::I64)
+                && self.copies.vars[inner.var.index()].ty == VarType::Scalar(PrimType::I64)
             {
                 let (from, to) = (form(&inner.from, &forms), form(&inner.to, &forms));
                 if let (Some(from), Some(to)) = (from, to)
@@ -143,9 +139,9 @@ impl Splitter<'_> {
     }
 
     fn is_set_once(&self, var: Var) -> bool {
-        self.vars[var.index()].ty == VarType::Scalar(PrimType::I64)
-            && self.def_use.is_set_once(var)
-            && self.def_use.dominating_def(var).is_some()
+        self.copies.vars[var.index()].ty == VarType::Scalar(PrimType::I64)
+            && self.copies.def_use.is_set_once(var)
+            && self.copies.def_use.dominating_def(var).is_some()
     }
 
     /// The loop over the edges, with that over the interior between them.
@@ -154,7 +150,7 @@ impl Splitter<'_> {
             if matches!(bound, Expr::Const(_) | Expr::Var(_)) {
                 return bound.clone();
             }
-            let var = self.new_var(VarType::Scalar(PrimType::I64), hint);
+            let var = self.copies.scalar(PrimType::I64, hint);
             out.push(Stmt::Set(var, bound.clone()));
             var.into()
         });
@@ -170,14 +166,14 @@ impl Splitter<'_> {
             });
         }
         let mut bind = |value: Expr, hint: &str| {
-            let var = self.new_var(VarType::Scalar(PrimType::I64), hint);
+            let var = self.copies.scalar(PrimType::I64, hint);
             out.push(Stmt::Set(var, value));
             var
         };
         let first = bind(select(small.clone(), min(first, hi.clone()), hi.clone()), "first");
         let end = bind(select(small, max(end, first), hi.clone()), "end");
         let end = bind(min(end, hi.clone()), "end");
-        let side = self.new_var(VarType::Scalar(PrimType::I64), "side");
+        let side = self.copies.scalar(PrimType::I64, "side");
         let mut inside = vec![Stmt::For(For { from: first.into(), to: end.into(), ..f.clone() })];
         each_stmt_mut(&mut inside, &mut |stmt| {
             if let Stmt::Set(var, value) = stmt
@@ -186,40 +182,13 @@ impl Splitter<'_> {
                 *value = operand.clone();
             }
         });
-        self.rename(&mut inside, at);
+        self.copies.rename(&mut inside, at);
         let is_first = expr!(side == 0);
         let edge =
             For { from: select(is_first.clone(), lo, end), to: select(is_first.clone(), first, hi), ..f };
         let body = vec![Stmt::For(edge), Stmt::If(is_first, inside, Vec::new())];
         let mode = LoopMode::Seq { independent: false };
         out.push(Stmt::For(For { mode, var: side, from: Expr::i64(0), to: Expr::i64(2), body }));
-    }
-
-    fn new_var(&mut self, ty: VarType, hint: &str) -> Var {
-        let var = Var::new(self.vars.len());
-        self.vars.push(VarInfo { ty, hint: hint.into() });
-        self.fresh.push(var);
-        var
-    }
-
-    /// Renames the local variables of a copy of the loop with this number.
-    fn rename(&mut self, copy: &mut [Stmt], at: u32) {
-        let end = self.def_use.end(at);
-        let mut renamed: FxHashMap<Var, Var> = FxHashMap::default();
-        each_stmt(copy, &mut |stmt| {
-            each_use(stmt, &mut |var, used| {
-                if used != Use::Sets || renamed.contains_key(&var) || !self.def_use.is_local(var, at, end) {
-                    return;
-                }
-                let VarInfo { ty, hint } = self.vars[var.index()].clone();
-                renamed.insert(var, self.new_var(ty, &hint));
-            });
-        });
-        each_var_mut(copy, &mut |var| {
-            if let Some(new) = renamed.get(var) {
-                *var = *new;
-            }
-        });
     }
 }
 

@@ -32,6 +32,7 @@
 //! | [`positions`], [`strides`] | lane positions of accesses, accesses along rows |
 //! | [`index_sets`] | loops whose indices jump once |
 //! | [`interiors`] | loops whose indices are bounded at the borders of arrays |
+//! | [`loop_copies`] | variables of copies of loops |
 //! | [`short_rows`] | loops over rows that may have few elements |
 //! | [`delinearise`] | delinearisation of loops over pairs of indices |
 //! | [`trip_bounds`] | trip-count bounds: loops that do nothing from some index on |
@@ -55,6 +56,7 @@ mod index_sets;
 mod indices;
 mod interiors;
 mod legality;
+mod loop_copies;
 mod positions;
 mod reduction;
 mod rewrite;
@@ -90,9 +92,9 @@ fn vectorise_function(function: &mut Function, context: &mut Context) {
     }
     expand::expand(function);
     sink::sink(function);
-    index_sets::split(function, &mut context.fuel);
-    interiors::split(function, &mut context.fuel);
-    let mut def_use = DefUse::new(function);
+    let def_use = DefUse::new(function);
+    let def_use = index_sets::split(function, def_use, &mut context.fuel);
+    let mut def_use = interiors::split(function, def_use, &mut context.fuel);
     let mut flat = delinearise::find(function, &def_use);
     flat.retain(|_, _| context.fuel.take());
     if !flat.is_empty() {

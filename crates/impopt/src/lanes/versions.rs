@@ -16,23 +16,20 @@
 //! finally numbered.
 
 use super::delinearise::{Rows, is_expensive, substitute_index};
+use super::loop_copies::{Renamed, apply, each_local};
 use crate::loops::ReplaceLoops;
 use imp::build::{and, max, min};
 use imp::def_use::DefUse;
 use imp::expr;
-use imp::rename::{each_var_mut, replace};
-use imp::walk::{Use, each_stmt, each_use};
+use imp::rename::replace;
 use imp::{Expr, For, Function, Launch, LoopMode, Stmt, Var, VarInfo};
 use prim::{ConvOp, PrimType, Scalar};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use target::chunks::{MAX_SPECIALISED_ROW, MIN_DELINEARISED_EXPENSIVE_ROW, MIN_DELINEARISED_ROW};
 
 /// The largest index or size that is the same in 32 bits.
 const SMALL: i64 = i32::MAX as i64;
-
-/// The new variable for each old one.
-type Renamed = FxHashMap<Var, Var>;
 
 /// The criterion of a loop version.
 #[derive(Clone)]
@@ -188,25 +185,14 @@ impl Split<'_> {
     /// Renames the variables in a copy of the loop with this number.
     fn rename(&mut self, copy: &mut [Stmt], at: u32) {
         let renamed = self.fresh(copy, at);
-        each_var_mut(copy, &mut |var| {
-            if let Some(new) = renamed.get(var) {
-                *var = *new;
-            }
-        });
+        apply(copy, &renamed);
     }
 
     /// New variables for the local variables that a loop sets.
     fn fresh(&mut self, stmts: &[Stmt], at: u32) -> Renamed {
-        let end = self.def_use.end(at);
         let mut renamed = Renamed::default();
-        each_stmt(stmts, &mut |stmt| {
-            each_use(stmt, &mut |var, used| {
-                if used != Use::Sets || renamed.contains_key(&var) || !self.def_use.is_local(var, at, end) {
-                    return;
-                }
-                let new = self.like(var);
-                renamed.insert(var, new);
-            });
+        each_local(stmts, at, self.def_use, |var| {
+            renamed.entry(var).or_insert_with(|| self.like(var));
         });
         renamed
     }

@@ -195,35 +195,19 @@ pub fn refresh_body<L: Level>(body: &Body<L>, names: &mut NameTable, map: &mut S
 /// Returns true if two bodies of a function are equal up to the names that they bind
 /// (alpha-equivalent).
 pub fn alpha_equivalent<L: Level>(one: &Body<L>, other: &Body<L>) -> bool {
+    alpha_equivalent_given(one, other, Substitution::default())
+}
+
+/// The same after a substitution of the other body's free names.
+pub fn alpha_equivalent_given<L: Level>(one: &Body<L>, other: &Body<L>, mut map: Substitution) -> bool {
     if one.stms.len() != other.stms.len() {
         return false;
     }
     let mut bound = binders(one).into_iter();
     let mut copy = other.clone();
-    VisitMut::<L>::body(
-        &mut Copier {
-            map: &mut Substitution::default(),
-            fresh: |name| bound.next().unwrap_or(name),
-            prov: |prov| prov,
-        },
-        &mut copy,
-    );
+    let fresh = |name| bound.next().unwrap_or(name);
+    VisitMut::<L>::body(&mut Copier { map: &mut map, fresh, prov: |prov| prov }, &mut copy);
     *one == copy
-}
-
-/// Returns true if two bodies are equal up to the names that they bind and their provenances, after a substitution of
-/// the other one's free names.
-pub fn alpha_equivalent_given<L: Level>(one: &Body<L>, other: &Body<L>, names: &Substitution) -> bool {
-    let bound = binders(one);
-    let renamed = |body: &Body<L>, mut map: Substitution| {
-        let mut bound = bound.iter().copied();
-        let mut copy = body.clone();
-        let fresh = |name| bound.next().unwrap_or(name);
-        VisitMut::<L>::body(&mut Copier { map: &mut map, fresh, prov: |_| Prov::NONE }, &mut copy);
-        copy
-    };
-    one.stms.len() == other.stms.len()
-        && renamed(one, Substitution::default()) == renamed(other, names.clone())
 }
 
 /// Returns true if two expressions of a function are equal up to the names that they bind and their

@@ -1,5 +1,6 @@
 //! Reads that may be packed: those at a multiple of an index below an invariant bound.
 
+use crate::iotas::iotas;
 use crate::sink::is_arithmetic;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Function, LoopForm, Stm};
@@ -30,7 +31,7 @@ impl Bound {
     }
 }
 
-/// What an index is multiplied by.
+/// The factor of an index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Factor {
     Times(Atom),
@@ -67,14 +68,13 @@ pub(super) struct Candidates {
 /// The candidates of all combinators that are in no other one, by the first name that the combinator binds.
 pub(super) fn find(function: &Function<Soacs>) -> FxHashMap<Name, Candidates> {
     let mut found = FxHashMap::default();
-    in_body(&function.body, &mut FxHashSet::default(), &mut found);
+    in_body(&function.body, &iotas(function), &mut found);
     found
 }
 
-fn in_body(body: &Body<Soacs>, indices: &mut FxHashSet<Name>, found: &mut FxHashMap<Name, Candidates>) {
+fn in_body(body: &Body<Soacs>, indices: &FxHashSet<Name>, found: &mut FxHashMap<Name, Candidates>) {
     with_stack(|| {
         for stm in &body.stms {
-            record_indices(stm, indices);
             match &stm.exp {
                 Exp::Op(Soac::Screma(screma)) => {
                     if let (Some(candidates), Some(first)) = (Search::of(screma, indices), stm.pat.first()) {
@@ -90,18 +90,9 @@ fn in_body(body: &Body<Soacs>, indices: &mut FxHashSet<Name>, found: &mut FxHash
     });
 }
 
-/// Records an array of consecutive numbers from 0 on.
-fn record_indices(stm: &Stm<Soacs>, indices: &mut FxHashSet<Name>) {
-    if let (Exp::Basic(op), [param]) = (&stm.exp, stm.pat.as_slice())
-        && op.as_indices().is_some()
-    {
-        indices.insert(param.name);
-    }
-}
-
 /// A search of a combinator.
 struct Search<'s> {
-    indices: &'s mut FxHashSet<Name>,
+    indices: &'s FxHashSet<Name>,
     /// Names that differ from iteration to iteration.
     varying: FxHashSet<Name>,
     invariant: Vec<&'s Stm<Soacs>>,
@@ -111,7 +102,7 @@ struct Search<'s> {
 }
 
 impl<'s> Search<'s> {
-    fn of(screma: &'s Screma, indices: &'s mut FxHashSet<Name>) -> Option<Candidates> {
+    fn of(screma: &'s Screma, indices: &'s FxHashSet<Name>) -> Option<Candidates> {
         let varying = screma.map.params.iter().map(|param| param.name).collect();
         let (bounded, strided) = (FxHashMap::default(), FxHashMap::default());
         let mut search =
@@ -142,7 +133,6 @@ impl<'s> Search<'s> {
     fn body(&mut self, body: &'s Body<Soacs>, is_outermost: bool) {
         with_stack(|| {
             for stm in &body.stms {
-                record_indices(stm, self.indices);
                 if is_outermost && self.is_invariant_arithmetic(stm) {
                     self.invariant.push(stm);
                     continue;
@@ -187,7 +177,6 @@ impl<'s> Search<'s> {
                         }
                     }
                 }
-                sub_bodies(&stm.exp, |body| self.varying.extend(ir::walk::binders(body)));
                 self.body(&screma.map.body, false);
             }
             (Exp::Loop { params, form, body }, _) => {

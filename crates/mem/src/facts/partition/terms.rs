@@ -18,7 +18,7 @@ const MOST_FLAGS: usize = 3;
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Term {
     Const(Scalar),
-    /// What the body does not compute from scalars.
+    /// A value that the body does not compute from scalars.
     Name(Name),
     Op(Box<ScalarOp<Self>>),
 }
