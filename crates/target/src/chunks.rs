@@ -68,6 +68,9 @@ pub const MOST_IN_BLOCK: u64 = 16;
 /// A combinator over at most this many individually known scalars is fully unrolled (`bindrune
 /// bench bench/programs/straight.fut`).
 pub const UNROLL_WIDTH: i64 = 8;
+/// A reduction of at most this many rows of a literal by maps is fully unrolled (`bench/run.py users
+/// --case life`).
+pub const UNROLL_ROWS: i64 = 16;
 /// The largest number of unrolled statements: with those around them, they fit in the window of a
 /// processor ([`crate::memory::WINDOW`]).
 pub const UNROLL_STATEMENTS: usize = 48;

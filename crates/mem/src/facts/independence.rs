@@ -49,15 +49,17 @@ pub(super) fn writes_rows(params: &[LoopParam<Mems>], counter: Name, body: &Body
     let rows = params.len() == body.result.len()
         && params.len() <= 8
         && params.iter().zip(&body.result).all(|(p, r)| p.param.ty.is_array() && row_update(p, r));
-    let plain = independent(&body.stms)
-        && body.stms.iter().all(|stm| {
+    let plain = || {
+        body.stms.iter().all(|stm| {
             if let Exp::Basic(BasicOp::Update { array, .. }) = &stm.exp {
                 params.iter().any(|p| p.param.name == *array)
             } else {
                 true
             }
-        });
-    rows && plain && {
+        }) && independent(&body.stms)
+    };
+    // Most loops are refused by their results, without a walk through the loops in them.
+    rows && plain() && {
         let uses = uses::in_body(body);
         params.iter().all(|p| uses.get(&p.param.name) == Some(&1))
     }

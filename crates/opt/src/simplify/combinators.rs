@@ -2,6 +2,7 @@
 
 pub(crate) mod accs;
 pub(crate) mod concat_maps;
+pub(crate) mod expand_rows;
 pub(crate) mod expand_small;
 pub(crate) mod scatter;
 pub(crate) mod seg;

@@ -106,7 +106,7 @@ impl Simplifier<'_, Soacs> {
 
     /// The values of an operator's accumulators after each iteration; its inputs are the values
     /// from `at` on.
-    fn steps(
+    pub(super) fn steps(
         &mut self,
         op: &Operator<Soacs>,
         iterations: &[Vec<Atom>],

@@ -31,7 +31,7 @@ pub(crate) fn simplify(s: &mut Simplifier<'_, Soacs>, pat: Vec<Param<Soacs>>, mu
                 }
                 return;
             }
-            if s.expand(&pat, &aux, &screma) {
+            if s.expand(&pat, &aux, &screma) || s.expand_rows(&pat, &aux, &screma) {
                 return;
             }
             if let Some((aux, nest)) = s.nest_over_rows(&aux, &screma) {
