@@ -314,6 +314,12 @@ pub fn passes() -> Vec<PassInfo> {
     );
     add(
         "impopt",
+        "jam-iterations",
+        "unroll and jam independent iterations around reductions in lanes",
+        PassFn::Imp(|program, context| Ok(impopt::jam::jam(program, context))),
+    );
+    add(
+        "impopt",
         "pipeline",
         "software pipelining: overlap iterations of long loops",
         PassFn::Imp(|program, context| Ok(impopt::pipeline::pipeline(program, context))),

@@ -1,6 +1,7 @@
 //! The decomposition of a segop into chunks (design contract 1), from its body alone: never from
 //! the number of workers or the machine.
 
+use analysis::cost::CostOp;
 use analysis::exact::{is_exact, llvm_reduction_operator, scalar_operator};
 use analysis::{cost, statements, uses};
 use ir::scan_reduce::ScanReduce;
@@ -109,7 +110,7 @@ fn updates(body: &Body<Segs>) -> u32 {
 
 /// The decomposition of a reduction inside a segop that the lanes of one worker share; `None` if
 /// they cannot, or if LLVM vectorises its loop without help.
-pub(crate) fn lane_reduction<L: Level<Op: SequentialOp<L>>>(
+pub(crate) fn lane_reduction<L: Level<Op: SequentialOp<L> + CostOp<L>>>(
     body: &Body<L>,
     operators: &[Operator<L>],
 ) -> Option<Decomp> {
@@ -124,13 +125,14 @@ pub(crate) fn lane_reduction<L: Level<Op: SequentialOp<L>>>(
         return None;
     }
     let depth = if streams > 1 { block_size(operators) } else { 1 };
-    Some(Decomp { width, accumulators: streams, scan_block: depth, ..Decomp::SINGLE_CHUNK })
+    let cost = in_one_chunk(body, operators);
+    Some(Decomp { width, accumulators: streams, scan_block: depth, cost, ..Decomp::SINGLE_CHUNK })
 }
 
 /// The decomposition of a scan inside a segop that the lanes of one worker share, if they can: one
 /// chunk, scanned in blocks. If the screma also reduces, a pass over the chunk that computes the
 /// totals comes first.
-pub(crate) fn lane_scan<L: Level<Op: SequentialOp<L>>>(
+pub(crate) fn lane_scan<L: Level<Op: SequentialOp<L> + CostOp<L>>>(
     body: &Body<L>,
     scan_reduce: &ScanReduce<L>,
 ) -> Option<Decomp> {
@@ -147,7 +149,15 @@ pub(crate) fn lane_scan<L: Level<Op: SequentialOp<L>>>(
     }
     let (width, streams) =
         if scan_reduce.reduces.is_empty() { (1, 1) } else { accumulators(body, operators, true) };
-    Some(Decomp { width, accumulators: streams, scan_block: block_size(operators), ..Decomp::SINGLE_CHUNK })
+    let (scan_block, cost) = (block_size(operators), in_one_chunk(body, operators));
+    Some(Decomp { width, accumulators: streams, scan_block, cost, ..Decomp::SINGLE_CHUNK })
+}
+
+/// The cost of an iteration of a reduction or scan in lanes: half of its statements', as loads are shared with
+/// neighbouring iterations (`jam-iterations`), whose statements overlap.
+fn in_one_chunk<L: Level<Op: CostOp<L>>>(body: &Body<L>, operators: &[&Operator<L>]) -> i64 {
+    let operators = operators.iter().map(|op| cost::body(&op.op.body).total());
+    (operators.fold(cost::body(body).total(), i64::saturating_add) / 2).max(1)
 }
 
 fn all_exact(operators: &[&Operator<Segs>]) -> bool {

@@ -10,7 +10,9 @@
 
 pub mod copies;
 pub mod divider;
+pub mod jam;
 pub mod lanes;
+mod loop_copies;
 mod loops;
 pub mod merge;
 pub mod moves;

@@ -50,22 +50,12 @@ pub(crate) fn unroll_and_jam(
     if !context.options.stack.nests() {
         return Ok(function);
     }
-    let Some(unroll_factor) = unroll_factor(context.options.machine.bytes) else {
+    let Some(unroll_factor) = context.options.machine.jam_factor() else {
         return Ok(function);
     };
     let mut pass = UnrollAndJam { unroll_factor, names: &mut function.names, fuel: &mut context.fuel };
     VisitMut::<Segs>::body(&mut pass, &mut function.body);
     Ok(function)
-}
-
-/// Returns the unroll factor for a machine with vectors of `bytes` bytes. The accumulators of all
-/// iterations stay in registers; machines with 64-byte vectors have twice as many.
-fn unroll_factor(bytes: u32) -> Option<i64> {
-    match bytes {
-        64 => Some(4),
-        32 => Some(2),
-        _ => None,
-    }
 }
 
 struct UnrollAndJam<'a> {

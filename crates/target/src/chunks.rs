@@ -39,6 +39,11 @@ pub const MIN_FULL_CHUNKS: i64 = 4;
 /// The number of iterations of a chunk, expensive or not, where adjacent iterations read adjacent
 /// elements (`bench/run.py rows`, `column_sums`).
 pub const MIN_LANES_CHUNK: i64 = 16;
+/// The number of iterations of a chunk whose iterations contain operations in lanes, which are jammed
+/// ([`crate::Machine::jam_factor`]), and the number of such chunks below which they are smaller.
+pub const JAMMED_CHUNK: i64 = 4;
+/// See [`JAMMED_CHUNK`].
+pub const MIN_JAMMED_CHUNKS: i64 = 16;
 /// The number of columns from which nests of iterations around folds are tiled: with fewer, a fold's own
 /// lanes are faster than a register tile that is mostly empty.
 pub const MIN_COLUMNS: i64 = 4;

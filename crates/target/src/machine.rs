@@ -78,6 +78,16 @@ impl Machine {
         Self { bytes, fma: bytes >= 32, uarch: Microarchitecture::ZEN4 }
     }
 
+    /// The number of iterations whose reductions are jammed, on machines where that is worthwhile: the accumulators
+    /// of all stay in registers, of which machines with 64-byte vectors have twice as many.
+    pub const fn jam_factor(self) -> Option<i64> {
+        match self.bytes {
+            64 => Some(4),
+            32 => Some(2),
+            _ => None,
+        }
+    }
+
     /// Returns true if masked gathers and scatters are worth their instructions, for elements of
     /// this size.
     pub fn masked_gathers(self, bytes: u64) -> bool {

@@ -22,14 +22,14 @@ use imp::{Expr, For, LoopMode, Stmt, Var, bind, emit};
 use ir::facts::FactFlag;
 use ir::mem::{Block, MemAnn, MemOp};
 use ir::name::Name;
-use ir::seg::{Decomp, SegKind};
+use ir::seg::{Decomp, SegKind, SegOp};
 use ir::syntax::{Atom, Aux, Exp};
 use ir::types::Dim;
 use ir::walk::free_names;
 use ir::{PassError, Prov};
 use target::chunks::{
-    BLOCK_BYTES, CHUNK_WORK, ELEMENT_WORK, LANES_CHUNK, MAX_ALLOCATING_CHUNKS, MIN_FULL_CHUNKS,
-    MIN_LANES_CHUNK,
+    BLOCK_BYTES, CHUNK_WORK, ELEMENT_WORK, JAMMED_CHUNK, LANES_CHUNK, MAX_ALLOCATING_CHUNKS, MIN_FULL_CHUNKS,
+    MIN_JAMMED_CHUNKS, MIN_LANES_CHUNK,
 };
 use target::levels::LevelId;
 use target::memories::Allocation;
@@ -136,6 +136,12 @@ impl Generator<'_, CpuSchedule> {
             self.chunk_step(n, 1, MIN_LANES_CHUNK)
         } else if decomp.grain_size < LANES_CHUNK {
             let few = self.chunk_step(n, LANES_CHUNK, together);
+            let few = if reduces_in_lanes(space.body) {
+                let jammed = self.chunk_step(n, MIN_JAMMED_CHUNKS, JAMMED_CHUNK);
+                self.bind(max(few, jammed), "step")
+            } else {
+                few
+            };
             self.lane_step(space, n, few, min_lanes(pat))
         } else {
             LANES_CHUNK.into()
@@ -294,6 +300,14 @@ impl Counts for Sizes<'_> {
     fn in_lanes(&self, cost: RunTimeCost) -> RunTimeCost {
         RunTimeCost { value: cost.value / LANES, is_known: false }
     }
+}
+
+/// Returns true if iterations contain operations in lanes.
+fn reduces_in_lanes(body: &Body) -> bool {
+    statements::any(
+        body,
+        &|stm| matches!(&stm.exp, Exp::Op(MemOp::Seg(SegOp::Seg(seg))) if seg.level == LevelId::Lanes),
+    )
 }
 
 /// The minimum number of lanes that iterations with these results should fill: the lanes of a

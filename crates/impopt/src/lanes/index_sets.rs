@@ -15,7 +15,7 @@
 //! Runs before loops are chosen, up to twice for a loop. Needs: independent loops with short
 //! straight-line bodies. Guarantees that every iteration computes what it did.
 
-use super::loop_copies::LoopCopies;
+use crate::loop_copies::LoopCopies;
 use crate::loops::ReplaceLoops;
 use imp::build::{and, select};
 use imp::def_use::DefUse;

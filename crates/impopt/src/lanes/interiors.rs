@@ -18,7 +18,7 @@
 
 mod forms;
 
-use super::loop_copies::LoopCopies;
+use crate::loop_copies::LoopCopies;
 use crate::loops::ReplaceLoops;
 use forms::{Form, Forms, form};
 use imp::build::{max, min, select, ult};

@@ -32,7 +32,6 @@
 //! | [`positions`], [`strides`] | lane positions of accesses, accesses along rows |
 //! | [`index_sets`] | loops whose indices jump once |
 //! | [`interiors`] | loops whose indices are bounded at the borders of arrays |
-//! | [`loop_copies`] | variables of copies of loops |
 //! | [`short_rows`] | loops over rows that may have few elements |
 //! | [`delinearise`] | delinearisation of loops over pairs of indices |
 //! | [`trip_bounds`] | trip-count bounds: loops that do nothing from some index on |
@@ -56,7 +55,6 @@ mod index_sets;
 mod indices;
 mod interiors;
 mod legality;
-mod loop_copies;
 mod positions;
 mod reduction;
 mod rewrite;

@@ -16,7 +16,7 @@
 //! finally numbered.
 
 use super::delinearise::{Rows, is_expensive, substitute_index};
-use super::loop_copies::{Renamed, apply, each_local};
+use crate::loop_copies::{Renamed, apply, each_local};
 use crate::loops::ReplaceLoops;
 use imp::build::{and, max, min};
 use imp::def_use::DefUse;

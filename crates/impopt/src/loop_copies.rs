@@ -8,12 +8,12 @@ use prim::PrimType;
 use rustc_hash::FxHashMap;
 
 /// The new variable for each old one.
-pub(super) type Renamed = FxHashMap<Var, Var>;
+pub(crate) type Renamed = FxHashMap<Var, Var>;
 
 /// The variables of a function whose loops are being copied.
-pub(super) struct LoopCopies {
-    pub(super) vars: Vec<VarInfo>,
-    pub(super) def_use: DefUse,
+pub(crate) struct LoopCopies {
+    pub(crate) vars: Vec<VarInfo>,
+    pub(crate) def_use: DefUse,
     /// New variables of the innermost frame.
     fresh: Vec<Var>,
     changed: bool,
@@ -21,22 +21,23 @@ pub(super) struct LoopCopies {
 
 impl LoopCopies {
     /// Takes a function's variables.
-    pub(super) fn of(function: &mut Function, def_use: DefUse) -> Self {
+    pub(crate) fn of(function: &mut Function, def_use: DefUse) -> Self {
         Self { vars: std::mem::take(&mut function.vars), def_use, fresh: Vec::new(), changed: false }
     }
 
     /// Returns the variables to the function, which has its new body. Returns the numbers of its statements.
-    pub(super) fn finish(self, function: &mut Function) -> DefUse {
+    pub(crate) fn finish(self, function: &mut Function) -> DefUse {
         function.vars = self.vars;
         if self.changed { DefUse::new(function) } else { self.def_use }
     }
 
     /// A new scalar variable.
-    pub(super) fn scalar(&mut self, ty: PrimType, hint: &str) -> Var {
+    pub(crate) fn scalar(&mut self, ty: PrimType, hint: &str) -> Var {
         self.add(VarInfo { ty: VarType::Scalar(ty), hint: hint.into() })
     }
 
-    fn add(&mut self, info: VarInfo) -> Var {
+    /// A new variable.
+    pub(crate) fn add(&mut self, info: VarInfo) -> Var {
         let var = Var::new(self.vars.len());
         self.vars.push(info);
         self.fresh.push(var);
@@ -45,7 +46,7 @@ impl LoopCopies {
     }
 
     /// Renames the local variables of a copy of the loop with number `at`.
-    pub(super) fn rename(&mut self, copy: &mut [Stmt], at: u32) -> Renamed {
+    pub(crate) fn rename(&mut self, copy: &mut [Stmt], at: u32) -> Renamed {
         let mut found = Vec::new();
         each_local(copy, at, &self.def_use, |var| found.push(var));
         let mut renamed = Renamed::default();
@@ -57,18 +58,18 @@ impl LoopCopies {
     }
 
     /// The number of new variables of the innermost frame.
-    pub(super) fn mark(&self) -> usize {
+    pub(crate) fn mark(&self) -> usize {
         self.fresh.len()
     }
 
     /// Gives the new variables since a mark to the frame of tasks.
-    pub(super) fn leave(&mut self, mark: usize, launch: &mut Launch) {
+    pub(crate) fn leave(&mut self, mark: usize, launch: &mut Launch) {
         launch.locals.extend(self.fresh.drain(mark..));
     }
 }
 
 /// Calls `f` for each local variable that a copy of the loop with number `at` sets, with repetitions.
-pub(super) fn each_local(copy: &[Stmt], at: u32, def_use: &DefUse, mut f: impl FnMut(Var)) {
+pub(crate) fn each_local(copy: &[Stmt], at: u32, def_use: &DefUse, mut f: impl FnMut(Var)) {
     let end = def_use.end(at);
     each_stmt(copy, &mut |stmt| {
         each_use(stmt, &mut |var, used| {
@@ -80,7 +81,7 @@ pub(super) fn each_local(copy: &[Stmt], at: u32, def_use: &DefUse, mut f: impl F
 }
 
 /// Replaces variables.
-pub(super) fn apply(copy: &mut [Stmt], renamed: &Renamed) {
+pub(crate) fn apply(copy: &mut [Stmt], renamed: &Renamed) {
     each_var_mut(copy, &mut |var| {
         if let Some(new) = renamed.get(var) {
             *var = *new;
