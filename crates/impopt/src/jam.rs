@@ -26,6 +26,7 @@
 use crate::loop_copies::LoopCopies;
 use crate::loops::ReplaceLoops;
 use imp::build::{max, min};
+use imp::captures;
 use imp::def_use::DefUse;
 use imp::rename::{each_expr_var_mut, each_var_mut};
 use imp::walk::{Use, divides, each_stmt, each_use, each_var, is_at_most};
@@ -65,9 +66,14 @@ fn jam_function(function: &mut Function, (factor, most): (i64, u64), fuel: &mut 
     }
     let copies = LoopCopies::of(function, DefUse::new(function));
     let body = std::mem::take(&mut function.body);
-    let mut pass = Jam { copies, factor, most, fuel };
+    let mut pass = Jam { copies, factor, most, fuel, jammed: false };
     function.body = pass.block(body, DefUse::FIRST);
+    let jammed = pass.jammed;
     pass.copies.finish(function);
+    if jammed {
+        // Statements name variables in another order.
+        captures::fill(function);
+    }
 }
 
 struct Jam<'c> {
@@ -77,6 +83,7 @@ struct Jam<'c> {
     /// The most bytes of frames of an iteration.
     most: u64,
     fuel: &'c mut Fuel,
+    jammed: bool,
 }
 
 impl ReplaceLoops for Jam<'_> {
@@ -93,6 +100,7 @@ impl ReplaceLoops for Jam<'_> {
         if !self.fuel.take() {
             return Some(f);
         }
+        self.jammed = true;
         let stmts = Group::new(&mut self.copies, &plan, self.factor).stmts(&f);
         out.extend(stmts);
         None

@@ -124,6 +124,7 @@ impl Rewrite<'_> {
             self.scopes[at].group(item).arrays.insert(class);
         }
         if site == Some(Site { scope: at, item }) {
+            self.build_single(at, item, name);
             return;
         }
         if !self.on_device.contains(&name) {
@@ -144,6 +145,21 @@ impl Rewrite<'_> {
         let group = self.scopes[at].group(item);
         group.inner.insert(name, own.name.into());
         group.stms.push(read(storage, own, Prov::NONE));
+    }
+
+    /// Builds in a group the array of one element that it computes the element of, if the name is such an array.
+    fn build_single(&mut self, at: usize, item: usize, name: Name) {
+        let single = |result: &&GroupResult| result.scalar && result.outer.name == name;
+        let Some(result) = self.scopes[at].group(item).results.iter().find(single) else {
+            return;
+        };
+        let (element, ty) = (result.inner, result.outer.ty.clone());
+        let Some(row) = ty.row() else { return };
+        let own = self.fresh(name, ty);
+        let group = self.scopes[at].group(item);
+        group.inner.insert(name, own.name.into());
+        let literal = BasicOp::ArrayLit { row, elems: vec![element.into()] };
+        group.stms.push(basic(own, literal, Prov::NONE));
     }
 
     /// Records that a group of a scope uses a name of another scope.
