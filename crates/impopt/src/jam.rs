@@ -122,7 +122,7 @@ struct Plan {
     path: Vec<(usize, bool)>,
     /// Variables that an iteration sets.
     own: FxHashSet<Var>,
-    /// Those that differ between iterations.
+    /// The ones among them with values of each iteration.
     varying: FxHashSet<Var>,
     /// Scalars that can be computed before all of an iteration.
     early: FxHashSet<Var>,
@@ -149,7 +149,7 @@ impl Plan {
             fits &= may_be_jammed(stmt);
             if let Stmt::Frame { buffer, elem, count } = stmt {
                 frames.insert(*buffer);
-                bytes += count * elem.size() as u64;
+                bytes += count * elem.size();
             }
             each_use(stmt, &mut |var, used| {
                 if used == Use::Sets {
@@ -273,17 +273,39 @@ fn stores_last(list: &[Stmt], path: &[(usize, bool)], frames: &FxHashSet<Var>, s
             return stores_last(if *first { yes } else { no }, rest, frames, stored);
         }
         let (mut loads, mut stores) = (false, false);
-        each_stmt(std::slice::from_ref(stmt), &mut |stmt| match stmt {
-            Stmt::Load(_, from) => loads |= !frames.contains(&from.buffer),
-            Stmt::LoadLanes { from, .. } => loads |= !frames.contains(&from.buffer),
-            Stmt::Store(to, _) => stores |= !frames.contains(&to.buffer),
-            Stmt::StoreLanes { to, .. } => stores |= !frames.contains(&to.buffer),
-            _ => {}
+        each_stmt(std::slice::from_ref(stmt), &mut |stmt| {
+            if let Some(from) = loaded(stmt) {
+                loads |= !frames.contains(&from);
+            } else if let Some(to) = stored_to(stmt) {
+                stores |= !frames.contains(&to);
+            }
         });
         let fits = !loads || !*stored && !stores;
         *stored |= stores;
         fits
     })
+}
+
+/// The buffer that a statement loads from.
+fn loaded(stmt: &Stmt) -> Option<Var> {
+    if let Stmt::Load(_, from) = stmt {
+        Some(from.buffer)
+    } else if let Stmt::LoadLanes { from, .. } = stmt {
+        Some(from.buffer)
+    } else {
+        None
+    }
+}
+
+/// The buffer that a statement stores to.
+fn stored_to(stmt: &Stmt) -> Option<Var> {
+    if let Stmt::Store(to, _) = stmt {
+        Some(to.buffer)
+    } else if let Stmt::StoreLanes { to, .. } = stmt {
+        Some(to.buffer)
+    } else {
+        None
+    }
 }
 
 fn reads_any(value: &Expr, vars: &FxHashSet<Var>) -> bool {

@@ -1,7 +1,8 @@
 //! Passes on the imperative IR, in the order in which they run: propagation of moves ([`moves`]), tail
-//! calls ([`tail`]), tiling ([`tiles`]), vectorisation ([`lanes`]), square roots and quotients without the divider ([`divider`]), software pipelining
-//! ([`pipeline`]), simplification ([`simplify`]), splitting of large functions ([`split`]), merging of
-//! equal code ([`merge`]), functions for copies ([`copies`]).
+//! calls ([`tail`]), tiling ([`tiles`]), vectorisation ([`lanes`]), unroll and jam of independent iterations
+//! ([`jam`]), square roots and quotients without the divider ([`divider`]), software pipelining ([`pipeline`]),
+//! simplification ([`simplify`]), splitting of large functions ([`split`]), merging of equal code ([`merge`]),
+//! functions for copies ([`copies`]).
 //!
 //! Each needs and leaves a program that `imp::verify` accepts.
 

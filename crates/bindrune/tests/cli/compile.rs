@@ -124,6 +124,7 @@ fn dev_prints_every_stage_and_continues_from_its_output() {
             "tail-calls",
             "tiles",
             "lanes",
+            "jam-iterations",
             "pipeline",
             "simplify-loops",
             "split",

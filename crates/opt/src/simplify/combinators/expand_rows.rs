@@ -99,6 +99,6 @@ fn has_only_maps(body: &Body<Soacs>) -> bool {
         Exp::Op(Soac::Screma(Screma { map, scan_reduce, .. })) => {
             scan_reduce.is_map() && has_only_maps(&map.body)
         }
-        _ => false,
+        Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
     })
 }
