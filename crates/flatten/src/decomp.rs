@@ -125,7 +125,7 @@ pub(crate) fn lane_reduction<L: Level<Op: SequentialOp<L> + CostOp<L>>>(
         return None;
     }
     let depth = if streams > 1 { block_size(operators) } else { 1 };
-    let cost = in_one_chunk(body, operators);
+    let cost = lane_cost(body, operators);
     Some(Decomp { width, accumulators: streams, scan_block: depth, cost, ..Decomp::SINGLE_CHUNK })
 }
 
@@ -149,13 +149,13 @@ pub(crate) fn lane_scan<L: Level<Op: SequentialOp<L> + CostOp<L>>>(
     }
     let (width, streams) =
         if scan_reduce.reduces.is_empty() { (1, 1) } else { accumulators(body, operators, true) };
-    let (scan_block, cost) = (block_size(operators), in_one_chunk(body, operators));
+    let (scan_block, cost) = (block_size(operators), lane_cost(body, operators));
     Some(Decomp { width, accumulators: streams, scan_block, cost, ..Decomp::SINGLE_CHUNK })
 }
 
 /// The cost of an iteration of a reduction or scan in lanes: half of its statements', as loads are shared with
 /// neighbouring iterations (`jam-iterations`), whose statements overlap.
-fn in_one_chunk<L: Level<Op: CostOp<L>>>(body: &Body<L>, operators: &[&Operator<L>]) -> i64 {
+fn lane_cost<L: Level<Op: CostOp<L>>>(body: &Body<L>, operators: &[&Operator<L>]) -> i64 {
     let operators = operators.iter().map(|op| cost::body(&op.op.body).total());
     (operators.fold(cost::body(body).total(), i64::saturating_add) / 2).max(1)
 }

@@ -14,8 +14,8 @@
 //!                                          } }
 //! ```
 //!
-//! What the iterations read alike is loaded once for all of them, and their sums, and the trees that combine
-//! the lanes at the end, do not wait for each other. Iterations are independent, so their statements may be
+//! Vectors that the iterations read alike are loaded once for all of them, and their sums, and the trees that
+//! combine the lanes at the end, do not wait for each other. Iterations are independent, so their statements may be
 //! interleaved in any way; each iteration's own keep their order, so all values are bit-identical.
 //!
 //! Before: vectorised loops ([`lanes`](crate::lanes)). A candidate is an independent loop of scalars, loads,
@@ -23,17 +23,17 @@
 //! at one place in the nest of branches. Needs: a verified program. Guarantees: a verified program with the
 //! same results.
 
-use crate::loop_copies::LoopCopies;
+use crate::loop_copies::{LoopCopies, Renamed, apply};
 use crate::loops::ReplaceLoops;
 use imp::build::{max, min};
 use imp::captures;
 use imp::def_use::DefUse;
-use imp::rename::{each_expr_var_mut, each_var_mut};
+use imp::rename::each_expr_var_mut;
 use imp::walk::{Use, divides, each_stmt, each_use, each_var, is_at_most};
-use imp::{Expr, For, Function, Launch, LoopMode, Program, Stmt, Var, VarInfo, VarType, expr};
+use imp::{Access, Expr, For, Function, LaneAccess, Launch, LoopMode, Program, Stmt, Var, VarType, expr};
 use ir::{Context, Fuel, VectorLanes};
 use prim::{PrimType, UnOp};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 /// The largest number of statements of an iteration.
 const MAX_STATEMENTS: usize = 96;
@@ -56,12 +56,7 @@ pub fn jam(mut program: Program, context: &mut Context) -> Program {
 }
 
 fn jam_function(function: &mut Function, (factor, most): (i64, u64), fuel: &mut Fuel) {
-    let has_candidate = |body: &[Stmt]| {
-        let mut found = false;
-        each_stmt(body, &mut |stmt| found |= matches!(stmt, Stmt::LoadLanes { .. }));
-        found
-    };
-    if fuel.is_exhausted() || !has_candidate(&function.body) {
+    if fuel.is_exhausted() || !loads_vectors(&function.body) {
         return;
     }
     let copies = LoopCopies::of(function, DefUse::new(function));
@@ -115,11 +110,44 @@ impl ReplaceLoops for Jam<'_> {
     }
 }
 
+/// An iteration whose branches lead to the reduction.
+#[derive(Default)]
+struct Straight<'f> {
+    /// The statements apart from these branches.
+    stmts: Vec<&'f Stmt>,
+    /// The branches' conditions, and true for first arms.
+    conditions: Vec<(&'f Expr, bool)>,
+    /// The number of statements before the last branch.
+    before: usize,
+}
+
+impl<'f> Straight<'f> {
+    /// Adds a list. Returns false unless it has loops over vectors at one place.
+    fn add(&mut self, list: &'f [Stmt]) -> bool {
+        if list.iter().any(|stmt| matches!(stmt, Stmt::For(f) if loads_vectors(&f.body))) {
+            self.stmts.extend(list);
+            return true;
+        }
+        let branches = list.iter().enumerate().filter_map(|(i, stmt)| {
+            let Stmt::If(cond, yes, no) = stmt else { return None };
+            Some([(i, cond, true, yes), (i, cond, false, no)])
+        });
+        let mut arms = branches.flatten().filter(|(.., arm)| loads_vectors(arm));
+        let (Some((i, cond, first, arm)), None) = (arms.next(), arms.next()) else {
+            return false;
+        };
+        self.stmts.extend(&list[..i]);
+        self.conditions.push((cond, first));
+        self.before = self.stmts.len();
+        let found = ir::walk::with_stack(|| self.add(arm));
+        self.stmts.extend(&list[i + 1..]);
+        found
+    }
+}
+
 /// A loop whose iterations are jammed.
-struct Plan {
-    /// The arms on the way to the reduction, outermost first: the position of the branch in its list, and true
-    /// for its first arm.
-    path: Vec<(usize, bool)>,
+struct Plan<'f> {
+    iteration: Straight<'f>,
     /// Variables that an iteration sets.
     own: FxHashSet<Var>,
     /// The ones among them with values of each iteration.
@@ -128,18 +156,17 @@ struct Plan {
     early: FxHashSet<Var>,
 }
 
-impl Plan {
-    fn of(f: &For, at: u32, pass: &Jam<'_>) -> Option<Self> {
+impl<'f> Plan<'f> {
+    fn of(f: &'f For, at: u32, pass: &Jam<'_>) -> Option<Self> {
         let def_use = &pass.copies.def_use;
-        let vars = &pass.copies.vars;
         if f.mode != (LoopMode::Seq { independent: true })
             || !is_at_most(&f.body, MAX_STATEMENTS)
-            || vars[f.var.index()].ty != VarType::Scalar(PrimType::I64)
+            || pass.copies.vars[f.var.index()].ty != VarType::Scalar(PrimType::I64)
         {
             return None;
         }
-        let mut path = Vec::new();
-        if !find_path(&f.body, &mut path) {
+        let mut iteration = Straight::default();
+        if !iteration.add(&f.body) {
             return None;
         }
         let (mut own, mut frames, mut fits) = (FxHashSet::default(), FxHashSet::default(), true);
@@ -158,63 +185,45 @@ impl Plan {
                 }
             });
         });
-        if !fits || bytes > pass.most || !stores_last(&f.body, &path, &frames, &mut false) {
+        if !fits || bytes > pass.most || !stores_last(&iteration.stmts, &frames) {
             return None;
         }
-        let varying = varying(f, &path, frames);
-        let early = FxHashSet::from_iter([f.var]);
-        let mut plan = Self { path, own, varying, early };
-        (plan.has_conditions(f, def_use) && plan.shares_loads(&f.body, 0)).then_some(plan)
-    }
-
-    /// Finds the scalars on the path that depend on the counter only. Returns true if the conditions do.
-    fn has_conditions(&mut self, f: &For, def_use: &DefUse) -> bool {
-        let mut list = &f.body[..];
-        for (position, first) in &self.path {
-            let (before, rest) = list.split_at(*position);
-            let Some(Stmt::If(cond, yes, no)) = rest.first() else {
-                return false;
-            };
-            for stmt in before {
-                if let Stmt::Set(var, value) = stmt
-                    && !divides(value)
-                    && def_use.is_set_once(*var)
-                    && is_known(value, &self.own, &self.early)
-                {
-                    self.early.insert(*var);
-                }
-            }
-            if !is_known(cond, &self.own, &self.early) {
-                return false;
-            }
-            list = if *first { yes } else { no };
-        }
-        true
+        let varying = varying(f.var, &iteration.stmts, frames);
+        let early = early(f.var, &iteration, &own, def_use);
+        let plan = Self { iteration, own, varying, early };
+        let known = plan.iteration.conditions.iter().all(|(cond, _)| is_known(cond, &plan.own, &plan.early));
+        (known && plan.shares_loads()).then_some(plan)
     }
 
     /// Returns true if a loop loads a vector that all iterations share.
-    fn shares_loads(&self, list: &[Stmt], depth: usize) -> bool {
-        let taken = self.path.get(depth);
+    fn shares_loads(&self) -> bool {
         let mut found = false;
-        for (i, stmt) in list.iter().enumerate() {
-            match (stmt, taken) {
-                (Stmt::If(_, yes, no), Some((position, first))) if *position == i => {
-                    found |= self.shares_loads(if *first { yes } else { no }, depth + 1);
-                }
-                (Stmt::For(f), _) if self.is_jammed_loop(f) => {
-                    each_stmt(&f.body, &mut |stmt| {
-                        found |= matches!(stmt, Stmt::LoadLanes { .. }) && !touches(stmt, &self.varying);
-                    });
-                }
-                _ => {}
+        for stmt in &self.iteration.stmts {
+            if let Stmt::For(f) = stmt
+                && !touches(stmt, &self.varying)
+            {
+                each_stmt(&f.body, &mut |stmt| {
+                    found |= matches!(stmt, Stmt::LoadLanes { .. }) && !touches(stmt, &self.varying);
+                });
             }
         }
         found
     }
+}
 
-    fn is_jammed_loop(&self, f: &For) -> bool {
-        !reads_any(&f.from, &self.varying) && !reads_any(&f.to, &self.varying)
+/// The scalars before the last branch that depend on the counter only.
+fn early(counter: Var, iteration: &Straight<'_>, own: &FxHashSet<Var>, def_use: &DefUse) -> FxHashSet<Var> {
+    let mut early = FxHashSet::from_iter([counter]);
+    for stmt in &iteration.stmts[..iteration.before] {
+        if let Stmt::Set(var, value) = stmt
+            && !divides(value)
+            && def_use.is_set_once(*var)
+            && is_known(value, own, &early)
+        {
+            early.insert(*var);
+        }
     }
+    early
 }
 
 /// Returns true if a value depends on no variables of an iteration but known ones.
@@ -222,24 +231,6 @@ fn is_known(value: &Expr, own: &FxHashSet<Var>, known: &FxHashSet<Var>) -> bool 
     let mut all = true;
     each_var(value, &mut |var, _| all &= known.contains(&var) || !own.contains(&var));
     all
-}
-
-/// Finds the arms that lead to the only list with loops over vectors. Returns false if there is none, or if
-/// there are several.
-fn find_path(list: &[Stmt], path: &mut Vec<(usize, bool)>) -> bool {
-    if list.iter().any(|stmt| matches!(stmt, Stmt::For(f) if loads_vectors(&f.body))) {
-        return true;
-    }
-    let mut arms = list.iter().enumerate().flat_map(|(i, stmt)| {
-        let arms =
-            if let Stmt::If(_, yes, no) = stmt { vec![(i, true, yes), (i, false, no)] } else { vec![] };
-        arms.into_iter().filter(|(.., arm)| loads_vectors(arm))
-    });
-    let (Some((i, first, arm)), None) = (arms.next(), arms.next()) else {
-        return false;
-    };
-    path.push((i, first));
-    ir::walk::with_stack(|| find_path(arm, path))
 }
 
 fn loads_vectors(list: &[Stmt]) -> bool {
@@ -262,56 +253,25 @@ fn may_be_jammed(stmt: &Stmt) -> bool {
     }
 }
 
-/// Returns true if stores follow all loads on the path, apart from accesses to frames: loads may be shared.
-/// `stored` is true after a store.
-fn stores_last(list: &[Stmt], path: &[(usize, bool)], frames: &FxHashSet<Var>, stored: &mut bool) -> bool {
-    let taken = path.split_first();
-    list.iter().enumerate().all(|(i, stmt)| {
-        if let (Stmt::If(_, yes, no), Some(((position, first), rest))) = (stmt, taken)
-            && *position == i
-        {
-            return stores_last(if *first { yes } else { no }, rest, frames, stored);
-        }
+/// Returns true if stores follow all loads, apart from accesses to frames: loads may be shared.
+fn stores_last(stmts: &[&Stmt], frames: &FxHashSet<Var>) -> bool {
+    let mut stored = false;
+    stmts.iter().all(|stmt| {
         let (mut loads, mut stores) = (false, false);
-        each_stmt(std::slice::from_ref(stmt), &mut |stmt| {
-            if let Some(from) = loaded(stmt) {
-                loads |= !frames.contains(&from);
-            } else if let Some(to) = stored_to(stmt) {
-                stores |= !frames.contains(&to);
+        each_stmt(std::slice::from_ref(*stmt), &mut |stmt| {
+            if let Stmt::Load(_, Access { buffer, .. })
+            | Stmt::LoadLanes { from: LaneAccess { buffer, .. }, .. } = stmt
+            {
+                loads |= !frames.contains(buffer);
+            } else if let Stmt::Store(Access { buffer, .. }, _)
+            | Stmt::StoreLanes { to: LaneAccess { buffer, .. }, .. } = stmt
+            {
+                stores |= !frames.contains(buffer);
             }
         });
-        let fits = !loads || !*stored && !stores;
-        *stored |= stores;
-        fits
+        stored |= stores;
+        !loads || !stored
     })
-}
-
-/// The buffer that a statement loads from.
-fn loaded(stmt: &Stmt) -> Option<Var> {
-    if let Stmt::Load(_, from) = stmt {
-        Some(from.buffer)
-    } else if let Stmt::LoadLanes { from, .. } = stmt {
-        Some(from.buffer)
-    } else {
-        None
-    }
-}
-
-/// The buffer that a statement stores to.
-fn stored_to(stmt: &Stmt) -> Option<Var> {
-    if let Stmt::Store(to, _) = stmt {
-        Some(to.buffer)
-    } else if let Stmt::StoreLanes { to, .. } = stmt {
-        Some(to.buffer)
-    } else {
-        None
-    }
-}
-
-fn reads_any(value: &Expr, vars: &FxHashSet<Var>) -> bool {
-    let mut found = false;
-    each_var(value, &mut |var, _| found |= vars.contains(&var));
-    found
 }
 
 /// Returns true if a statement itself names one of the variables.
@@ -321,179 +281,141 @@ fn touches(stmt: &Stmt, vars: &FxHashSet<Var>) -> bool {
     found
 }
 
-/// The variables that differ between iterations, if all take the path.
-fn varying(f: &For, path: &[(usize, bool)], frames: FxHashSet<Var>) -> FxHashSet<Var> {
+/// The variables that differ between iterations.
+fn varying(counter: Var, stmts: &[&Stmt], frames: FxHashSet<Var>) -> FxHashSet<Var> {
     let mut varying = frames;
-    varying.insert(f.var);
+    varying.insert(counter);
     loop {
         let before = varying.len();
-        spread(&f.body, Some(path), false, &mut varying);
+        for stmt in stmts {
+            spread(stmt, false, &mut varying);
+        }
         if varying.len() == before {
             return varying;
         }
     }
 }
 
-/// Adds what statements set that depends on varying variables; everything if they are `controlled` by one.
-fn spread(list: &[Stmt], path: Option<&[(usize, bool)]>, controlled: bool, varying: &mut FxHashSet<Var>) {
-    let taken = path.and_then(<[_]>::split_first);
-    for (i, stmt) in list.iter().enumerate() {
-        if let (Stmt::If(_, yes, no), Some(((position, first), rest))) = (stmt, taken)
-            && *position == i
-        {
-            spread(if *first { yes } else { no }, Some(rest), controlled, varying);
-            continue;
-        }
-        let depends = controlled || touches_read(stmt, varying);
-        if depends {
-            each_use(stmt, &mut |var, used| {
-                if used == Use::Sets {
-                    varying.insert(var);
-                }
-            });
-        }
-        for block in stmt.blocks() {
-            spread(block, None, depends, varying);
-        }
+/// Adds the variables that a statement sets if it names varying ones, or is `controlled` by one.
+fn spread(stmt: &Stmt, controlled: bool, varying: &mut FxHashSet<Var>) {
+    let depends = controlled || touches(stmt, varying);
+    if depends {
+        each_use(stmt, &mut |var, used| {
+            if used == Use::Sets {
+                varying.insert(var);
+            }
+        });
     }
-}
-
-fn touches_read(stmt: &Stmt, vars: &FxHashSet<Var>) -> bool {
-    let mut found = false;
-    each_use(stmt, &mut |var, used| found |= used == Use::Reads && vars.contains(&var));
-    found
+    for stmt in stmt.blocks().into_iter().flatten() {
+        spread(stmt, depends, varying);
+    }
 }
 
 /// The code of a group of iterations.
 struct Group<'p> {
-    plan: &'p Plan,
-    /// The names of what all iterations share.
-    shared: FxHashMap<Var, Var>,
-    /// The names of each iteration's own variables.
-    each: Vec<FxHashMap<Var, Var>>,
-    vars: GroupVars,
-}
-
-struct GroupVars {
+    plan: &'p Plan<'p>,
+    /// The names of each iteration's variables; all have the same names for shared ones.
+    each: Vec<Renamed>,
     groups: Var,
-    group: Var,
+    counter: Var,
     first: Var,
     all: Var,
 }
 
 impl<'p> Group<'p> {
-    fn new(copies: &mut LoopCopies, plan: &'p Plan, factor: i64) -> Self {
+    fn new(copies: &mut LoopCopies, plan: &'p Plan<'p>, factor: i64) -> Self {
         let mut own: Vec<Var> = plan.own.iter().copied().collect();
         own.sort_unstable_by_key(|var| var.index());
-        let (mut shared, mut each) = (FxHashMap::default(), vec![FxHashMap::default(); factor as usize]);
+        let mut each = vec![Renamed::default(); factor as usize];
         for var in own {
-            let info: VarInfo = copies.vars[var.index()].clone();
-            if plan.varying.contains(&var) {
-                for names in &mut each {
-                    names.insert(var, copies.add(info.clone()));
+            let info = copies.vars[var.index()].clone();
+            let mut new = copies.add(info.clone());
+            for (r, names) in each.iter_mut().enumerate() {
+                if r > 0 && plan.varying.contains(&var) {
+                    new = copies.add(info.clone());
                 }
-            } else {
-                shared.insert(var, copies.add(info));
+                names.insert(var, new);
             }
         }
-        let vars = GroupVars {
+        Self {
+            plan,
+            each,
             groups: copies.scalar(PrimType::I64, "groups"),
-            group: copies.scalar(PrimType::I64, "group"),
+            counter: copies.scalar(PrimType::I64, "group"),
             first: copies.scalar(PrimType::I64, "first"),
             all: copies.scalar(PrimType::Bool, "all"),
-        };
-        Self { plan, shared, each, vars }
+        }
     }
 
     /// The loop over groups.
     fn stmts(&self, f: &For) -> Vec<Stmt> {
         let factor = self.each.len() as i64;
-        let GroupVars { groups, group, first, all } = self.vars;
+        let Self { groups, counter, first, all, .. } = *self;
+        let mode = LoopMode::Seq { independent: true };
         let (from, to) = (f.from.clone(), f.to.clone());
-        let mut body = vec![Stmt::Set(first, from.clone() + group * factor)];
+        let mut body = vec![Stmt::Set(first, from.clone() + counter * factor)];
         for (r, names) in self.each.iter().enumerate() {
-            let row = names.get(&f.var).copied().unwrap_or(f.var);
-            body.push(Stmt::Set(row, first + r as i64));
+            body.push(Stmt::Set(names[&f.var], first + r as i64));
         }
         body.push(Stmt::Set(all, expr!(first + (factor - 1) < to.clone())));
-        self.conditions(&f.body, &mut body);
+        self.conditions(&mut body);
         let mut jammed = Vec::new();
-        self.list(&f.body, &self.plan.path, &mut jammed);
-        let single = For {
-            mode: LoopMode::Seq { independent: true },
-            var: f.var,
-            from: first.into(),
-            to: min(first + factor, to.clone()),
-            body: f.body.clone(),
-        };
+        self.jam(&self.plan.iteration.stmts, &mut jammed);
+        let single = For { from: first.into(), to: min(first + factor, to.clone()), ..f.clone() };
         body.push(Stmt::If(all.into(), jammed, vec![Stmt::For(single)]));
-        vec![
-            Stmt::Set(groups, (max(to - from, 0) + (factor - 1)) / factor),
-            Stmt::For(For {
-                mode: LoopMode::Seq { independent: true },
-                var: group,
-                from: Expr::i64(0),
-                to: groups.into(),
-                body,
-            }),
-        ]
+        let count = (max(to - from, 0) + (factor - 1)) / factor;
+        let loop_ = For { mode, var: counter, from: Expr::i64(0), to: groups.into(), body };
+        vec![Stmt::Set(groups, count), Stmt::For(loop_)]
     }
 
-    /// Sets `all` to the condition that all iterations take the path.
-    fn conditions(&self, body: &[Stmt], out: &mut Vec<Stmt>) {
-        let all = self.vars.all;
-        let mut list = body;
-        for (position, is_first) in &self.plan.path {
-            let (before, rest) = list.split_at(*position);
-            for stmt in before {
-                if let Stmt::Set(var, _) = stmt
-                    && self.plan.early.contains(var)
-                {
-                    self.stmt(stmt, out);
-                }
+    /// Sets `all` to the condition that all iterations take the branches to the reduction.
+    fn conditions(&self, out: &mut Vec<Stmt>) {
+        let Straight { stmts, conditions, before } = &self.plan.iteration;
+        for stmt in &stmts[..*before] {
+            if self.is_early(stmt) {
+                self.stmt(stmt, out);
             }
-            let Some(Stmt::If(cond, yes, no)) = rest.first() else {
-                return;
-            };
+        }
+        let all = self.all;
+        for (cond, first) in conditions {
             for names in &self.each {
-                let mut cond = cond.clone();
-                self.rename_expr(&mut cond, names);
-                let taken = if *is_first { cond } else { Expr::unary(UnOp::Not, PrimType::Bool, cond) };
+                let cond = renamed(cond, names);
+                let taken = if *first { cond } else { Expr::unary(UnOp::Not, PrimType::Bool, cond) };
                 out.push(Stmt::Set(all, expr!(all && taken)));
             }
-            list = if *is_first { yes } else { no };
         }
     }
 
-    /// Jams a list, of which only the path is taken; what conditions depend on is known.
-    fn list(&self, list: &[Stmt], path: &[(usize, bool)], out: &mut Vec<Stmt>) {
-        let taken = path.split_first();
-        for (i, stmt) in list.iter().enumerate() {
-            match (stmt, taken) {
-                (Stmt::If(_, yes, no), Some(((position, first), rest))) if *position == i => {
-                    self.list(if *first { yes } else { no }, rest, out);
-                }
-                (Stmt::For(f), _) if self.plan.is_jammed_loop(f) => {
-                    let mut body = Vec::new();
-                    ir::walk::with_stack(|| self.list(&f.body, &[], &mut body));
-                    let mut copy = For { mode: f.mode.clone(), body, ..f.clone() };
-                    copy.var = self.shared.get(&f.var).copied().unwrap_or(f.var);
-                    self.rename_expr(&mut copy.from, &self.shared);
-                    self.rename_expr(&mut copy.to, &self.shared);
-                    out.push(Stmt::For(copy));
-                }
-                (Stmt::If(cond, yes, no), _) if !reads_any(cond, &self.plan.varying) => {
-                    let (mut cond, mut arms) = (cond.clone(), [Vec::new(), Vec::new()]);
-                    self.rename_expr(&mut cond, &self.shared);
-                    ir::walk::with_stack(|| {
-                        self.list(yes, &[], &mut arms[0]);
-                        self.list(no, &[], &mut arms[1]);
-                    });
-                    let [yes, no] = arms;
-                    out.push(Stmt::If(cond, yes, no));
-                }
-                (Stmt::Set(var, _), _) if self.plan.early.contains(var) => {}
-                _ => self.stmt(stmt, out),
+    fn is_early(&self, stmt: &Stmt) -> bool {
+        matches!(stmt, Stmt::Set(var, _) if self.plan.early.contains(var))
+    }
+
+    /// Jams statements; the ones that conditions depend on were executed before.
+    fn jam(&self, stmts: &[&Stmt], out: &mut Vec<Stmt>) {
+        for stmt in stmts.iter().filter(|stmt| !self.is_early(stmt)) {
+            let jammed = |list: &[Stmt]| {
+                let mut out = Vec::new();
+                ir::walk::with_stack(|| self.jam(&list.iter().collect::<Vec<_>>(), &mut out));
+                out
+            };
+            let names = &self.each[0];
+            let shared = !touches(stmt, &self.plan.varying);
+            if let Stmt::For(f) = stmt
+                && shared
+            {
+                out.push(Stmt::For(For {
+                    mode: f.mode.clone(),
+                    var: names[&f.var],
+                    from: renamed(&f.from, names),
+                    to: renamed(&f.to, names),
+                    body: jammed(&f.body),
+                }));
+            } else if let Stmt::If(cond, yes, no) = stmt
+                && shared
+            {
+                out.push(Stmt::If(renamed(cond, names), jammed(yes), jammed(no)));
+            } else {
+                self.stmt(stmt, out);
             }
         }
     }
@@ -505,18 +427,19 @@ impl<'p> Group<'p> {
         let all = if varies { &self.each[..] } else { &self.each[..1] };
         for names in all {
             let mut copy = [stmt.clone()];
-            each_var_mut(&mut copy, &mut |var| self.rename(var, names));
+            apply(&mut copy, names);
             out.extend(copy);
         }
     }
+}
 
-    fn rename(&self, var: &mut Var, names: &FxHashMap<Var, Var>) {
-        if let Some(new) = names.get(var).or_else(|| self.shared.get(var)) {
+/// A copy of a value with other variables.
+fn renamed(value: &Expr, names: &Renamed) -> Expr {
+    let mut copy = value.clone();
+    each_expr_var_mut(&mut copy, &mut |var| {
+        if let Some(new) = names.get(var) {
             *var = *new;
         }
-    }
-
-    fn rename_expr(&self, value: &mut Expr, names: &FxHashMap<Var, Var>) {
-        each_expr_var_mut(value, &mut |var| self.rename(var, names));
-    }
+    });
+    copy
 }
