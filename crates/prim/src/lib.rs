@@ -14,6 +14,7 @@
 
 #[macro_use]
 pub mod ops;
+pub mod derivative;
 pub mod eval;
 mod half_turns;
 mod ids;
