@@ -221,7 +221,10 @@ impl CostOp<Soacs> for Soac {
             Self::Stream { width, lambda, .. } | Self::FlatMap { width, lambda, .. } => {
                 (counts.size(width.atom()), one(lambda))
             }
-            Self::WithAcc { lambda, .. } | Self::Jvp { lambda, .. } | Self::Vjp { lambda, .. } => {
+            Self::WithAcc { lambda, .. }
+            | Self::Jvp { lambda, .. }
+            | Self::Vjp { lambda, .. }
+            | Self::WithVjp { lambda, .. } => {
                 return one(lambda);
             }
         };

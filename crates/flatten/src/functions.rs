@@ -139,7 +139,7 @@ impl Callees {
 /// Flattens a program; see the crate's header.
 ///
 /// # Errors
-/// A combinator that is not supported yet (`stream`, `jvp`, `vjp`).
+/// A combinator that is not supported yet (`stream`).
 pub fn flatten(mut program: Program<Soacs>, context: &mut Context) -> Result<Program<Segs>> {
     let stack = context.options.stack;
     if context.options.flatten.is_full_depth() && !stack.nests() {

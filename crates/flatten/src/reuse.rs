@@ -144,9 +144,10 @@ impl Walk<'_, '_> {
             Soac::Stream { width, inputs, lambda, .. } | Soac::FlatMap { width, inputs, lambda } => {
                 (*width, inputs, lambda)
             }
-            Soac::WithAcc { lambda, .. } | Soac::Jvp { lambda, .. } | Soac::Vjp { lambda, .. } => {
-                (Dim::Const(1), &[], lambda)
-            }
+            Soac::WithAcc { lambda, .. }
+            | Soac::Jvp { lambda, .. }
+            | Soac::Vjp { lambda, .. }
+            | Soac::WithVjp { lambda, .. } => (Dim::Const(1), &[], lambda),
         };
         let elements = inputs.iter().map(|input| self.of(*input));
         let own = elements.chain(std::iter::repeat(all));

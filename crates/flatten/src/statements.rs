@@ -97,7 +97,7 @@ impl Ctx<'_> {
             Soac::WithAcc { inputs, lambda } if !in_nest => {
                 return self.with_acc(scope, to, (inputs, lambda));
             }
-            Soac::WithAcc { .. } | Soac::Stream { .. } | Soac::Jvp { .. } | Soac::Vjp { .. } => {
+            Soac::WithAcc { .. } | Soac::Stream { .. } | ir::derivative_op!() => {
                 return Err(unsupported(self, &to.aux, &soac));
             }
         }
@@ -163,8 +163,7 @@ impl Ctx<'_> {
 pub(crate) fn unsupported(ctx: &Ctx<'_>, aux: &Aux, soac: &Soac) -> PassError {
     let what = match soac {
         Soac::Stream { .. } => "sequential streams",
-        Soac::Jvp { .. } => "forward-mode differentiation (jvp)",
-        Soac::Vjp { .. } => "reverse-mode differentiation (vjp)",
+        ir::derivative_op!() => "derivatives after the pass ad",
         Soac::Screma(_) | Soac::Hist { .. } | Soac::WithAcc { .. } | Soac::FlatMap { .. } => {
             "this combinator"
         }

@@ -66,17 +66,16 @@ impl Counted for Soac {
             Self::FlatMap { .. } => "FlatMap",
             Self::Jvp { .. } => "JVP",
             Self::Vjp { .. } => "VJP",
+            Self::WithVjp { .. } => "WithVJP",
         }
     }
 
     fn inputs(&self) -> &[Name] {
         match self {
             Self::Screma(Screma { inputs, .. }) | Self::Hist { inputs, .. } => inputs,
-            Self::WithAcc { .. }
-            | Self::Stream { .. }
-            | Self::FlatMap { .. }
-            | Self::Jvp { .. }
-            | Self::Vjp { .. } => &[],
+            Self::WithAcc { .. } | Self::Stream { .. } | Self::FlatMap { .. } | crate::derivative_op!() => {
+                &[]
+            }
         }
     }
 }

@@ -261,7 +261,7 @@ impl OperationKind {
             Soac::Hist { .. } => Self::Histogram,
             Soac::WithAcc { .. } => Self::WithAcc,
             Soac::FlatMap { .. } => Self::FlatMap,
-            Soac::Stream { .. } | Soac::Jvp { .. } | Soac::Vjp { .. } => Self::Other,
+            Soac::Stream { .. } | crate::derivative_op!() => Self::Other,
         }
     }
 

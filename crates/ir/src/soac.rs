@@ -186,22 +186,45 @@ pub enum Soac {
         /// The function.
         lambda: Lambda<Soacs>,
     },
-    /// Forward derivative of the lambda at `args` in direction `tangents`.
+    /// Forward derivative: the lambda's results at `args`, then their tangents.
     Jvp {
-        /// The function.
-        lambda: Lambda<Soacs>,
         /// The point of differentiation.
         args: Vec<Atom>,
-        /// Direction.
-        tangents: Vec<Atom>,
+        /// Tangents of the arguments, of their types.
+        seeds: Vec<Atom>,
+        /// The number of directions, if there are several: then each seed and each tangent of a
+        /// result is an array of this size.
+        directions: Option<Dim>,
+        /// The function.
+        lambda: Lambda<Soacs>,
     },
-    /// Reverse derivative of the lambda at `args` with result adjoints.
+    /// Reverse derivative: the lambda's results at `args`, then the adjoints of `args`.
     Vjp {
-        /// The function.
-        lambda: Lambda<Soacs>,
         /// The point of differentiation.
         args: Vec<Atom>,
-        /// Adjoints of the results.
-        adjoints: Vec<Atom>,
+        /// Adjoints of the results, of their types.
+        seeds: Vec<Atom>,
+        /// As for [`Self::Jvp`].
+        directions: Option<Dim>,
+        /// The function.
+        lambda: Lambda<Soacs>,
     },
+    /// A function with its reverse derivative: the results of `lambda` at `args`. Names that `lambda`
+    /// uses from around it have no derivative.
+    WithVjp {
+        /// The arguments.
+        args: Vec<Atom>,
+        /// The function.
+        lambda: Lambda<Soacs>,
+        /// From the function's results and their adjoints to the adjoints of the arguments.
+        adjoint: Lambda<Soacs>,
+    },
+}
+
+/// The pattern for derivatives and functions with derivatives, which the pass `ad` removes.
+#[macro_export]
+macro_rules! derivative_op {
+    () => {
+        $crate::soac::Soac::Jvp { .. } | $crate::soac::Soac::Vjp { .. } | $crate::soac::Soac::WithVjp { .. }
+    };
 }

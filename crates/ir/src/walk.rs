@@ -25,6 +25,7 @@
 
 pub(crate) mod fields;
 mod ops;
+pub use ops::in_directions;
 pub mod rename;
 
 pub use fields::Fields;

@@ -80,6 +80,6 @@ pub(crate) fn combinator(ctx: &mut Ctx<'_>, scope: Scope<'_>, to: Let, soac: Soa
             map::flat_map(ctx, scope, to, (width, &inputs, lambda))
         }
         Soac::Hist { .. } | Soac::FlatMap { .. } => ctx.sequential(scope, to, soac),
-        Soac::Stream { .. } | Soac::Jvp { .. } | Soac::Vjp { .. } => Err(unsupported(ctx, &to.aux, &soac)),
+        Soac::Stream { .. } | ir::derivative_op!() => Err(unsupported(ctx, &to.aux, &soac)),
     }
 }

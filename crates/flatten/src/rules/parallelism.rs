@@ -170,9 +170,7 @@ impl<'a> NestBindings<'a> {
                             && !input.op.as_ref().is_some_and(varies)
                     })
             }
-            Exp::Op(Soac::Stream { .. } | Soac::FlatMap { .. } | Soac::Jvp { .. } | Soac::Vjp { .. }) => {
-                false
-            }
+            Exp::Op(Soac::Stream { .. } | Soac::FlatMap { .. } | ir::derivative_op!()) => false,
             Exp::Loop { params, form, body } => {
                 let bounded = match form {
                     LoopForm::For { bound, .. } => !self.atom_varies(*bound),

@@ -442,7 +442,7 @@ impl Evaluate<Soacs> for Soac {
                 }
                 flat.finish(m, frame, n, rows, (&[], out))
             }
-            Self::Jvp { .. } | Self::Vjp { .. } => {
+            crate::derivative_op!() => {
                 let message = format!("{} in the evaluator", LevelOp::keyword(self));
                 Err(EvalError::new(ErrorClass::Unsupported, message))
             }

@@ -30,8 +30,9 @@ operations! {
     WithAcc { inputs, lambda } = "withacc" [inputs lambda];
     Stream { width, inputs, init, lambda } = "stream" [width inputs "from" init lambda];
     FlatMap { width, inputs, lambda } = "flatmap" [(Map width inputs lambda)];
-    Jvp { args, tangents, lambda } = "jvp" [args tangents lambda];
-    Vjp { args, adjoints, lambda } = "vjp" [args adjoints lambda];
+    Jvp { args, seeds, directions, lambda } = "jvp" [args seeds (if "directions" directions) lambda];
+    Vjp { args, seeds, directions, lambda } = "vjp" [args seeds (if "directions" directions) lambda];
+    WithVjp { args, lambda, adjoint } = "with_vjp" [args lambda "adjoint" adjoint];
 }
 
 operations! {

@@ -10,6 +10,7 @@ use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
 use crate::syntax::{Atom, BasicOp, Body, Exp, Lambda, Param};
 use crate::types::{Dim, Type};
+use crate::walk::in_directions;
 use rustc_hash::FxHashSet;
 use target::memories::Allocation;
 
@@ -50,15 +51,23 @@ impl Rules<Soacs> for Soac {
                 c.lambda_params(params, &rows, "the lambda");
                 c.flat_map(body, ret);
             }
-            Self::Jvp { lambda, args, tangents } => {
+            Self::Jvp { args, seeds, directions, lambda } => {
                 let types: Vec<Type> = args.iter().map(|atom| c.atom_type(*atom)).collect();
-                c.atoms(tangents, &types, "a tangent");
+                c.seeds(seeds, *directions, &types);
                 c.lambda(lambda, &types, "the function");
             }
-            Self::Vjp { lambda, args, adjoints } => {
+            Self::Vjp { args, seeds, directions, lambda } => {
                 let types: Vec<Type> = args.iter().map(|atom| c.atom_type(*atom)).collect();
-                c.atoms(adjoints, &lambda.ret, "an adjoint");
+                c.seeds(seeds, *directions, &lambda.ret);
                 c.lambda(lambda, &types, "the function");
+            }
+            Self::WithVjp { args, lambda, adjoint } => {
+                let types: Vec<Type> = args.iter().map(|atom| c.atom_type(*atom)).collect();
+                c.lambda(lambda, &types, "the function");
+                let values: Vec<Type> = lambda.ret.iter().chain(&lambda.ret).cloned().collect();
+                c.lambda(adjoint, &values, "the derivative");
+                let right = adjoint.ret == types;
+                c.require(right, || "the derivative's results are not of the arguments' types".to_owned());
             }
         }
     }
@@ -83,6 +92,15 @@ impl<L: VerifyLevel> Checker<'_, L> {
             rows.push(ty.row().unwrap_or(ty));
         }
         rows
+    }
+
+    /// Checks the seeds of a derivative with respect to values of these types.
+    fn seeds(&mut self, seeds: &[Atom], directions: Option<Dim>, types: &[Type]) {
+        if let Some(directions) = directions {
+            self.dim(directions);
+        }
+        let types: Vec<Type> = types.iter().map(|ty| in_directions(ty, directions)).collect();
+        self.atoms(seeds, &types, "a seed");
     }
 
     /// Checks an operator on the first of `values`, and removes these.

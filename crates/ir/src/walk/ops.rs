@@ -71,6 +71,7 @@ impl LevelOp<Soacs> for Soac {
             Self::FlatMap { .. } => "flatmap",
             Self::Jvp { .. } => "jvp",
             Self::Vjp { .. } => "vjp",
+            Self::WithVjp { .. } => "with_vjp",
         }
     }
 
@@ -78,16 +79,14 @@ impl LevelOp<Soacs> for Soac {
         match self {
             Self::Hist { ops, .. } => hist_consumed(ops),
             Self::WithAcc { inputs, .. } => withacc_consumed(inputs),
-            Self::Screma(_)
-            | Self::Stream { .. }
-            | Self::FlatMap { .. }
-            | Self::Jvp { .. }
-            | Self::Vjp { .. } => Vec::new(),
+            Self::Screma(_) | Self::Stream { .. } | Self::FlatMap { .. } | crate::derivative_op!() => {
+                Vec::new()
+            }
         }
     }
 
     fn runs_once(&self) -> bool {
-        matches!(self, Self::WithAcc { .. } | Self::Jvp { .. } | Self::Vjp { .. })
+        matches!(self, Self::WithAcc { .. } | crate::derivative_op!())
     }
 
     fn result_types(&self, type_of: &dyn Fn(Name) -> Type) -> Vec<Type> {
@@ -108,10 +107,15 @@ impl LevelOp<Soacs> for Soac {
                 accs.iter().cloned().chain(whole).collect()
             }
             Self::FlatMap { width, lambda, .. } => flat_map_types::<Soacs>(*width, &lambda.ret),
-            Self::Jvp { lambda, .. } => lambda.ret.iter().chain(&lambda.ret).cloned().collect(),
-            Self::Vjp { lambda, .. } => {
-                lambda.ret.iter().cloned().chain(lambda.params.iter().map(|param| param.ty.clone())).collect()
+            Self::Jvp { lambda, directions, .. } => {
+                let tangents = lambda.ret.iter().map(|ty| in_directions(ty, *directions));
+                lambda.ret.iter().cloned().chain(tangents).collect()
             }
+            Self::Vjp { lambda, directions, .. } => {
+                let adjoints = lambda.params.iter().map(|param| in_directions(&param.ty, *directions));
+                lambda.ret.iter().cloned().chain(adjoints).collect()
+            }
+            Self::WithVjp { lambda, .. } => lambda.ret.clone(),
         }
     }
 }
@@ -187,6 +191,11 @@ impl LevelOp<Mems> for MemOp {
 
 impl Annotation<Mems> for MemAnn {
     const HAS_BLOCKS: bool = true;
+}
+
+/// The type of a derivative of a value of type `ty`, in one or several directions.
+pub fn in_directions(ty: &Type, directions: Option<Dim>) -> Type {
+    directions.map_or_else(|| ty.clone(), |n| ty.array_of(n))
 }
 
 fn hist_consumed<L: Level>(ops: &[HistOp<L>]) -> Vec<Name> {

@@ -252,11 +252,19 @@ impl OptLevel for Soacs {
                 let values = Values { results: &lambda.body.result, ret: &lambda.ret };
                 flat_map(&values, pat, stm, graph);
             }
-            Soac::Jvp { lambda, args, tangents: others } | Soac::Vjp { lambda, args, adjoints: others } => {
-                for atom in args.iter().chain(others) {
+            Soac::Jvp { args, seeds, directions, lambda } | Soac::Vjp { args, seeds, directions, lambda } => {
+                let directions = directions.and_then(ir::Dim::atom);
+                for atom in args.iter().chain(seeds).chain(&directions) {
                     graph.need_atom(stm, *atom);
                 }
                 graph.whole_lambda(lambda, stm);
+            }
+            Soac::WithVjp { args, lambda, adjoint } => {
+                for atom in args {
+                    graph.need_atom(stm, *atom);
+                }
+                graph.whole_lambda(lambda, stm);
+                graph.whole_lambda(adjoint, stm);
             }
         }
     }
@@ -267,7 +275,7 @@ impl OptLevel for Soacs {
             Soac::Screma(screma) => result >= screma.scan_reduce.n_reduced(),
             Soac::Hist { .. } | Soac::Stream { .. } | Soac::FlatMap { .. } => true,
             Soac::WithAcc { inputs, lambda: _ } => result < consumed(inputs),
-            Soac::Jvp { .. } | Soac::Vjp { .. } => false,
+            ir::derivative_op!() => false,
         }
     }
 
@@ -289,6 +297,10 @@ impl OptLevel for Soacs {
             }
             Soac::Stream { lambda, .. } | Soac::Jvp { lambda, .. } | Soac::Vjp { lambda, .. } => {
                 live.sweep(&mut lambda.body);
+            }
+            Soac::WithVjp { lambda, adjoint, .. } => {
+                live.sweep(&mut lambda.body);
+                live.sweep(&mut adjoint.body);
             }
         }
     }

@@ -284,7 +284,8 @@ impl Pass {
             Soac::Stream { lambda, .. }
             | Soac::FlatMap { lambda, .. }
             | Soac::Jvp { lambda, .. }
-            | Soac::Vjp { lambda, .. } => self.lambda(b, lambda),
+            | Soac::Vjp { lambda, .. }
+            | Soac::WithVjp { lambda, .. } => self.lambda(b, lambda),
         }
         b.let_pat(pat, Exp::Op(soac));
     }

@@ -106,18 +106,34 @@ pub(crate) fn simplify(s: &mut Simplifier<'_, Soacs>, pat: Vec<Param<Soacs>>, mu
             let op = Soac::FlatMap { width, inputs, lambda };
             s.push(pat, aux, Exp::Op(op));
         }
-        Soac::Jvp { mut lambda, args, tangents } => {
-            let (args, tangents) = (s.results(args), s.results(tangents));
-            s.replace_lambda(&mut lambda, true);
-            let op = Soac::Jvp { lambda, args, tangents };
+        mut op @ (ir::derivative_op!()) => {
+            derivative(s, &mut op);
             s.push(pat, aux, Exp::Op(op));
         }
-        Soac::Vjp { mut lambda, args, adjoints } => {
-            let (args, adjoints) = (s.results(args), s.results(adjoints));
-            s.replace_lambda(&mut lambda, true);
-            let op = Soac::Vjp { lambda, args, adjoints };
-            s.push(pat, aux, Exp::Op(op));
+    }
+}
+
+/// Simplifies the operands and lambdas of a derivative or a function with its derivative.
+fn derivative(s: &mut Simplifier<'_, Soacs>, op: &mut Soac) {
+    match op {
+        Soac::Jvp { args, seeds, directions, lambda } | Soac::Vjp { args, seeds, directions, lambda } => {
+            *args = s.results(std::mem::take(args));
+            *seeds = s.results(std::mem::take(seeds));
+            if let Some(directions) = directions {
+                s.rewrite_dim(directions);
+            }
+            s.replace_lambda(lambda, true);
         }
+        Soac::WithVjp { args, lambda, adjoint } => {
+            *args = s.results(std::mem::take(args));
+            s.replace_lambda(lambda, true);
+            s.replace_lambda(adjoint, true);
+        }
+        Soac::Screma(_)
+        | Soac::Hist { .. }
+        | Soac::WithAcc { .. }
+        | Soac::Stream { .. }
+        | Soac::FlatMap { .. } => {}
     }
 }
 
