@@ -215,13 +215,21 @@ pub fn passes() -> Vec<PassInfo> {
         let name = if earlier == 0 { base.to_owned() } else { format!("{base}-{}", earlier + 1) };
         let optional = match run {
             PassFn::Soacs(_) | PassFn::Segs(_) | PassFn::Mems(_) | PassFn::Imp(_) => {
-                !["accumulators", "dimensions", "expand-math", "offload", "strided-copies"].contains(&base)
+                !["accumulators", "ad", "dimensions", "expand-math", "offload", "strided-copies"].contains(&base)
             }
             PassFn::ToSegs(_) | PassFn::ToMems(_) | PassFn::ToImp(_) => false,
         };
         list.push(PassInfo { name, description, optional, crate_name, run });
     };
     for pass in opt::SOACS {
+        if pass.name == "fuse" {
+            add(
+                "ad",
+                "ad",
+                "automatic differentiation: replace derivatives by the statements that compute them",
+                PassFn::Soacs(ad::differentiate),
+            );
+        }
         add("opt", pass.name, pass.description, PassFn::Soacs(pass.run));
     }
     add(

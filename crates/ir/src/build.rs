@@ -55,6 +55,15 @@ pub struct LoopInit {
     pub consumed: bool,
 }
 
+/// What a builder resumes after a nested body.
+#[must_use]
+pub struct Outer<L: Level> {
+    stms: Vec<Stm<L>>,
+    prov: Prov,
+    certs: SmallVec<[Name; 2]>,
+    attrs: Attrs,
+}
+
 /// Collects statements; see the module documentation.
 pub struct Builder<'a, L: Level> {
     /// The function's names.
@@ -318,13 +327,27 @@ impl<'a, L: Level> Builder<'a, L> {
 
     /// A body built by the closure, which returns its results.
     pub fn body(&mut self, f: impl FnOnce(&mut Self) -> Vec<Atom>) -> Body<L> {
-        let outer = std::mem::take(&mut self.stms);
-        let certs = std::mem::take(&mut self.certs);
-        let attrs = std::mem::take(&mut self.attrs);
+        let outer = self.open();
         let result = f(self);
-        self.certs = certs;
-        self.attrs = attrs;
-        Body { stms: std::mem::replace(&mut self.stms, outer), result }
+        self.close(outer, result)
+    }
+
+    /// Begins a nested body: subsequent statements go to it. For code that a closure cannot express;
+    /// otherwise [`Builder::body`].
+    pub fn open(&mut self) -> Outer<L> {
+        Outer {
+            stms: std::mem::take(&mut self.stms),
+            prov: self.prov,
+            certs: std::mem::take(&mut self.certs),
+            attrs: std::mem::take(&mut self.attrs),
+        }
+    }
+
+    /// Ends the nested body that began when `outer` was returned.
+    pub fn close(&mut self, outer: Outer<L>, result: Vec<Atom>) -> Body<L> {
+        let Outer { stms, prov, certs, attrs } = outer;
+        (self.prov, self.certs, self.attrs) = (prov, certs, attrs);
+        Body { stms: std::mem::replace(&mut self.stms, stms), result }
     }
 
     /// A conditional with results of these types.

@@ -71,6 +71,7 @@ mod ops;
 mod scope;
 mod types;
 
+pub use consume::{Conflict, conflicts};
 pub use types::Checker;
 
 use crate::facts::{DimOrder, FactFlag};

@@ -86,7 +86,7 @@ pub(crate) fn before_inlining<L: OptLevel>(
 }
 
 /// Simplifies a function.
-pub(crate) fn simplify<L: OptLevel>(
+pub fn simplify<L: OptLevel>(
     function: Function<L>,
     signatures: &Signatures,
     context: &mut Context,

@@ -16,11 +16,50 @@ use crate::typing::TypeEnv;
 use crate::walk::{Fields, LevelOp, Visit, with_stack};
 use smallvec::SmallVec;
 
+/// A violation of the rules of consumption, by the copy that would remove it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Conflict {
+    /// A statement, by the first name it binds, consumes an array that has to be kept: it should
+    /// consume a copy.
+    Operand {
+        /// The statement.
+        statement: Name,
+        /// The array.
+        array: Name,
+    },
+    /// The next value of a loop parameter aliases what it must not: it should be a copy.
+    Next {
+        /// The parameter.
+        param: Name,
+    },
+    /// A result of the function aliases a parameter that its declaration does not list: it should be
+    /// a copy.
+    Result {
+        /// The position of the result.
+        position: usize,
+    },
+}
+
+/// The violations of the rules of consumption in a function, in order; of several with one cause,
+/// some.
+pub fn conflicts<L: Level>(function: &Function<L>, functions: &[Function<L>]) -> Vec<Conflict> {
+    let mut errors = Vec::new();
+    run(function, functions, &mut errors)
+}
+
 pub(super) fn check<'a, L: Level>(
     function: &'a Function<L>,
     functions: &'a [Function<L>],
     errors: &'a mut Vec<VerifyError>,
 ) {
+    run(function, functions, errors);
+}
+
+fn run<'a, L: Level>(
+    function: &'a Function<L>,
+    functions: &'a [Function<L>],
+    errors: &'a mut Vec<VerifyError>,
+) -> Vec<Conflict> {
     let n = function.names.len();
     let mut c = Consumption {
         function,
@@ -32,6 +71,8 @@ pub(super) fn check<'a, L: Level>(
         seen: vec![0; n],
         round: 0,
         at: None,
+        consuming: None,
+        conflicts: Vec::new(),
         errors,
     };
     for param in &function.params {
@@ -50,10 +91,12 @@ pub(super) fn check<'a, L: Level>(
             // Consumed parameters are owned by the function, which may return them.
             let mine = param.consumed || ret.aliases.contains(&(j as u32));
             if !mine && c.seen[param.param.name.index()] == c.round {
+                c.conflicts.push(Conflict::Result { position: i });
                 c.fail(format!("result {i} aliases parameter {j}, which its declaration does not list"));
             }
         }
     }
+    c.conflicts
 }
 
 #[derive(Clone, Default)]
@@ -70,6 +113,8 @@ struct Node {
     repeats: bool,
     /// Number of enclosing bodies, at its binding, that may run more than once.
     depth: u32,
+    /// The statement that consumed it or an alias, and the array that it consumed.
+    consumer: Option<(Name, Name)>,
 }
 
 /// The state of an array. If an array is dead, so are all of its views; in the last state also its
@@ -94,6 +139,9 @@ struct Consumption<'a, L: Level> {
     seen: Vec<u32>,
     round: u32,
     at: Option<Name>,
+    /// The array that is being consumed.
+    consuming: Option<Name>,
+    conflicts: Vec<Conflict>,
     errors: &'a mut Vec<VerifyError>,
 }
 
@@ -138,6 +186,9 @@ impl<L: Level> Consumption<'_, L> {
 
     fn use_name(&mut self, name: Name) {
         if self.nodes[name.index()].life != State::Alive {
+            if let Some((statement, array)) = self.nodes[name.index()].consumer {
+                self.conflicts.push(Conflict::Operand { statement, array });
+            }
             let shown = self.show(name);
             self.fail(format!("{shown} is used after it or an alias of it was consumed"));
         }
@@ -177,6 +228,7 @@ impl<L: Level> Consumption<'_, L> {
             return;
         }
         self.use_name(name);
+        self.consuming = Some(name);
         let mut pending = Vec::new();
         self.mark_dead(name, State::Consumed, &mut pending);
         while let Some((name, life)) = pending.pop() {
@@ -203,6 +255,14 @@ impl<L: Level> Consumption<'_, L> {
         pending.push((name, life));
         if before != State::Alive {
             return;
+        }
+        let consumer = self.at.zip(self.consuming);
+        self.nodes[name.index()].consumer = consumer;
+        let kept = protected
+            || repeats && life == State::Consumed
+            || depth < self.depth && !self.is_acc(name);
+        if let (true, Some((statement, array))) = (kept, consumer) {
+            self.conflicts.push(Conflict::Operand { statement, array });
         }
         if protected || repeats && life == State::Consumed {
             let shown = self.show(name);
@@ -378,6 +438,7 @@ impl<L: Level> Consumption<'_, L> {
                 }
             }
             if let Some(problem) = problem {
+                self.conflicts.push(Conflict::Next { param: param.param.name });
                 let (name, problem) = (self.show(param.param.name), self.show(problem));
                 self.fail(format!("the next value of consumed parameter {name} aliases {problem}"));
             }

@@ -1,0 +1,316 @@
+//! Calls of functions that are not inlined: their derivatives are functions, made when a call needs
+//! them. A derivative function runs its function again; nothing is stored for calls.
+
+use crate::copies;
+use crate::state::{Ad, Result};
+use ir::build::Builder;
+use ir::soac::Soacs;
+use ir::syntax::{
+    Atom, Aux, Body, Exp, FunKind, FunParam, FunResult, Function, Param,
+};
+use ir::types::{Dim, Type};
+use ir::typing::map_dims;
+use ir::{FunId, FunName, Name, PassError, TypeEnv};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Derivatives of derivatives of functions up to which calls are differentiated.
+const MAX_ORDER: u32 = 6;
+
+/// A derivative of a function.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Key {
+    function: FunId,
+    reverse: bool,
+    /// The parameters that are active.
+    active: Vec<bool>,
+    /// The results with an adjoint, in reverse mode.
+    seeds: Vec<bool>,
+}
+
+/// The functions of the program, and derivatives of them.
+pub(crate) struct Calls {
+    /// The functions; `None` while one is being made.
+    pub functions: Vec<Option<Function<Soacs>>>,
+    known: FxHashMap<Key, FunId>,
+    pending: Vec<(Key, FunId)>,
+    /// How many derivatives lead to a function from one of the program.
+    order: Vec<u32>,
+    names: FxHashSet<FunName>,
+}
+
+impl Calls {
+    /// The functions of a program.
+    pub fn new(functions: Vec<Function<Soacs>>) -> Self {
+        let names = functions.iter().map(|function| function.name.clone()).collect();
+        Self {
+            order: vec![0; functions.len()],
+            functions: functions.into_iter().map(Some).collect(),
+            known: FxHashMap::default(),
+            pending: Vec::new(),
+            names,
+        }
+    }
+
+    /// Makes the derivatives that are needed.
+    pub fn finish(mut self) -> Result<Vec<Function<Soacs>>> {
+        while let Some((key, id)) = self.pending.pop() {
+            let function = self.make(&key)?;
+            self.functions[id.index()] = Some(function);
+        }
+        Ok(self.functions.into_iter().flatten().collect())
+    }
+
+    fn function(&self, id: FunId) -> Result<&Function<Soacs>> {
+        self.functions
+            .get(id.index())
+            .and_then(Option::as_ref)
+            .ok_or_else(|| PassError::bug("a function is missing while its derivative is made"))
+    }
+
+    fn derivative(&mut self, key: Key) -> Result<FunId> {
+        if let Some(id) = self.known.get(&key) {
+            return Ok(*id);
+        }
+        let order = self.order[key.function.index()] + 1;
+        if order > MAX_ORDER {
+            return Err(PassError::unsupported(
+                "derivatives of a recursive function that contains derivatives of itself",
+                Vec::new(),
+            ));
+        }
+        let id = FunId::new(self.functions.len());
+        self.functions.push(None);
+        self.order.push(order);
+        self.known.insert(key.clone(), id);
+        self.pending.push((key, id));
+        Ok(id)
+    }
+
+    fn fresh_name(&mut self, of: &FunName, suffix: &str) -> FunName {
+        let mut n = 0u32;
+        loop {
+            let number = if n == 0 { String::new() } else { format!("_{n}") };
+            let name = FunName(format!("{of}.{suffix}{number}").into());
+            if self.names.insert(name.clone()) {
+                return name;
+            }
+            n += 1;
+        }
+    }
+
+    fn make(&mut self, key: &Key) -> Result<Function<Soacs>> {
+        let mut function = self.function(key.function)?.clone();
+        let name = self.fresh_name(&function.name, if key.reverse { "vjp" } else { "jvp" });
+        let mut names = std::mem::take(&mut function.names);
+        let mut types = TypeEnv::new();
+        for param in &function.params {
+            types.set(param.param.name, param.param.ty.clone());
+        }
+        types.add_body(&function.body);
+        let provs = std::mem::take(&mut function.provs);
+        let body = std::mem::replace(&mut function.body, Body { stms: Vec::new(), result: Vec::new() });
+        let mut ad = Ad::new(Builder::new(&mut names, &mut types), &provs, self);
+        let active: Vec<Name> = function
+            .params
+            .iter()
+            .zip(&key.active)
+            .filter(|(_, active)| **active)
+            .map(|(param, _)| param.param.name)
+            .collect();
+        ad.active.extend(&active);
+        let body = ad.normalise(body)?;
+        ad.mark_body(&body);
+        let outer = ad.b.open();
+        let (params, ret, result) = if key.reverse {
+            ad.reverse_function(&function, (&body, &active), &key.seeds)?
+        } else {
+            ad.forward_function(&function, body, &active)?
+        };
+        let body = ad.b.close(outer, result);
+        for param in &mut function.params {
+            param.consumed = false;
+        }
+        function.params.extend(params.into_iter().map(|param| FunParam { param, consumed: false }));
+        function.ret = ret;
+        function.body = body;
+        function.name = name;
+        function.names = names;
+        function.provs = provs;
+        let signatures: Vec<Function<Soacs>> = self.signatures();
+        copies::resolve(&mut function, &signatures)?;
+        Ok(function)
+    }
+
+    /// The functions without their bodies.
+    pub fn signatures(&self) -> Vec<Function<Soacs>> {
+        let placeholder = |at: usize| Function {
+            name: FunName(format!("pending.{at}").into()),
+            kind: FunKind::Function,
+            version: None,
+            attrs: ir::syntax::Attrs::default(),
+            params: Vec::new(),
+            ret: Vec::new(),
+            body: Body { stms: Vec::new(), result: Vec::new() },
+            tunables: Vec::new(),
+            names: ir::NameTable::new(),
+            provs: ir::ProvTable::default(),
+        };
+        let functions = self.functions.iter().enumerate();
+        functions
+            .map(|(at, function)| match function {
+                Some(function) => Function {
+                    params: function.params.clone(),
+                    ret: function.ret.clone(),
+                    kind: function.kind,
+                    name: function.name.clone(),
+                    ..placeholder(at)
+                },
+                None => placeholder(at),
+            })
+            .collect()
+    }
+}
+
+type Signature = (Vec<Param<Soacs>>, Vec<FunResult<Soacs>>, Vec<Atom>);
+
+impl Ad<'_> {
+    fn reverse_function(
+        &mut self,
+        function: &Function<Soacs>,
+        (body, active): (&Body<Soacs>, &[Name]),
+        seeds: &[bool],
+    ) -> Result<Signature> {
+        let mut params = Vec::new();
+        let mut sizes: FxHashMap<u32, Name> = FxHashMap::default();
+        let mut own_seeds = Vec::new();
+        for (ret, seed) in function.ret.iter().zip(seeds) {
+            if !seed {
+                own_seeds.push(None);
+                continue;
+            }
+            for dim in ret.ty.shape() {
+                if let Dim::Ext(at) = dim
+                    && !sizes.contains_key(at)
+                {
+                    let size = self.b.param("size", Type::I64);
+                    sizes.insert(*at, size.name);
+                    params.push(size);
+                }
+            }
+            let ty = ir::typing::instantiate(&ret.ty, &|at| sizes.get(&at).map(|name| Dim::Var(*name)));
+            let seed = self.b.param("seed", ty);
+            own_seeds.push(Some(Atom::Var(seed.name)));
+            params.push(seed);
+        }
+        self.sweep(body, &own_seeds)?;
+        let mut ret = Vec::new();
+        let mut result = Vec::new();
+        for name in active {
+            let ty = self.b.types.type_of(*name).clone();
+            let adjoint = self.value_so_far(*name);
+            result.push(adjoint);
+            ret.push(FunResult { ty, aliases: Vec::new(), ann: () });
+        }
+        Ok((params, ret, result))
+    }
+
+    fn forward_function(
+        &mut self,
+        function: &Function<Soacs>,
+        body: Body<Soacs>,
+        active: &[Name],
+    ) -> Result<Signature> {
+        let mut params = Vec::new();
+        for name in active {
+            let ty = self.b.types.type_of(*name).clone();
+            let tangent = self.b.param("tangent", ty);
+            self.tangents.insert(*name, tangent.name.into());
+            params.push(tangent);
+        }
+        let mut result = self.forward(body)?;
+        let tangents = self.tangent_atoms(&result);
+        result.extend(tangents);
+        let own = function.ret.iter().map(|ret| FunResult { aliases: Vec::new(), ..ret.clone() });
+        let ret: Vec<FunResult<Soacs>> = own.clone().chain(own).collect();
+        Ok((params, ret, result))
+    }
+
+    /// The call of a function's derivative for its results' adjoints.
+    pub(crate) fn reverse_call(
+        &mut self,
+        fun: FunId,
+        args: &[Atom],
+        pat: &[Param<Soacs>],
+        adjoints: &[Option<Atom>],
+    ) -> Result {
+        let function = self.calls.function(fun)?;
+        let params: Vec<Param<Soacs>> = function.params.iter().map(|param| param.param.clone()).collect();
+        let ret: Vec<Type> = function.ret.iter().map(|ret| ret.ty.clone()).collect();
+        let active: Vec<bool> = args.iter().map(|arg| self.is_active(*arg)).collect();
+        let seeds: Vec<bool> = adjoints.iter().map(Option::is_some).collect();
+        let key = Key { function: fun, reverse: true, active: active.clone(), seeds };
+        let derivative = self.calls.derivative(key)?;
+        let mut all = args.to_vec();
+        let mut sizes = FxHashSet::default();
+        for (ty, adjoint) in ret.iter().zip(adjoints) {
+            let Some(adjoint) = adjoint else {
+                continue;
+            };
+            for dim in ty.shape() {
+                if let Dim::Ext(at) = dim
+                    && sizes.insert(*at)
+                {
+                    all.push(pat[*at as usize].name.into());
+                }
+            }
+            all.push(*adjoint);
+        }
+        let to_arg = |name: Name| {
+            let at = params.iter().position(|param| param.name == name);
+            at.and_then(|at| Dim::from_atom(args[at])).unwrap_or(Dim::Var(name))
+        };
+        let own = || params.iter().zip(args).zip(&active).filter(|(_, active)| **active);
+        let types: Vec<Type> = own().map(|((param, _), _)| map_dims(&param.ty, &to_arg)).collect();
+        let to: Vec<Atom> = own().map(|((_, arg), _)| *arg).collect();
+        let results = self.b.call("adj", derivative, all, types);
+        for (arg, result) in to.into_iter().zip(results) {
+            self.add(arg, result.into());
+        }
+        Ok(())
+    }
+
+    /// The call of a function's derivative for its arguments' tangents, in place of the function's.
+    pub(crate) fn forward_call(
+        &mut self,
+        fun: FunId,
+        args: Vec<Atom>,
+        mut pat: Vec<Param<Soacs>>,
+        aux: Aux,
+    ) -> Result {
+        let active: Vec<bool> = args.iter().map(|arg| self.is_active(*arg)).collect();
+        if !active.contains(&true) {
+            self.b.let_with(pat, aux, Exp::Apply { fun, args });
+            return Ok(());
+        }
+        let key = Key { function: fun, reverse: false, active: active.clone(), seeds: Vec::new() };
+        let derivative = self.calls.derivative(key)?;
+        let mut all = args.clone();
+        for (arg, active) in args.iter().zip(&active) {
+            if *active {
+                let tangent = self.tangent_or_zero(*arg);
+                all.push(tangent);
+            }
+        }
+        // The tangent of a size that is a result has its name only here.
+        let mut own = Vec::new();
+        for param in &pat {
+            let hint = format!("{}_t", self.b.names.hint(param.name));
+            let tangent = self.b.param(&hint, param.ty.clone());
+            self.tangents.insert(param.name, tangent.name.into());
+            own.push(tangent);
+        }
+        pat.extend(own);
+        self.b.let_with(pat, aux, Exp::Apply { fun: derivative, args: all });
+        Ok(())
+    }
+}

@@ -1,0 +1,147 @@
+//! Copies of arrays that a derivative still needs when the program consumes them.
+//!
+//! Rules of differentiation use the program's statements as they are, although return sweeps read
+//! what these consume, and update adjoints in place. Afterwards each violation of the rules of
+//! consumption is removed by a copy.
+
+use crate::state::Result;
+use ir::soac::{Soac, Soacs};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Param, Stm};
+use ir::verify::{Conflict, conflicts};
+use ir::walk::VisitMut;
+use ir::{Name, NameTable, PassError, Prov, TypeEnv};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Rounds after which a violation is a bug.
+const MAX_ROUNDS: usize = 20;
+
+/// Adds the copies that a function needs.
+pub(crate) fn resolve(function: &mut Function<Soacs>, functions: &[Function<Soacs>]) -> Result {
+    for _ in 0..MAX_ROUNDS {
+        let found = conflicts(function, functions);
+        if found.is_empty() {
+            return Ok(());
+        }
+        let mut types = TypeEnv::of_function(function);
+        let mut copier = Copier {
+            operands: FxHashMap::default(),
+            next: FxHashSet::default(),
+            consumed: consumed_parameters(functions),
+            names: &mut function.names,
+            types: &mut types,
+        };
+        let mut results: Vec<usize> = Vec::new();
+        for conflict in found {
+            match conflict {
+                Conflict::Operand { statement, array } => {
+                    copier.operands.entry(statement).or_default().insert(array);
+                }
+                Conflict::Next { param } => {
+                    copier.next.insert(param);
+                }
+                Conflict::Result { position } => results.push(position),
+            }
+        }
+        VisitMut::<Soacs>::body(&mut copier, &mut function.body);
+        results.dedup();
+        for position in results {
+            copier.copy_result(&mut function.body, position);
+        }
+    }
+    Err(PassError::bug(format!("arrays of the derivative in {} are consumed twice", function.name)))
+}
+
+/// For each function, whether a call consumes its parameters.
+fn consumed_parameters(functions: &[Function<Soacs>]) -> Vec<Vec<bool>> {
+    let consumed = |function: &Function<Soacs>| function.params.iter().map(|p| p.consumed).collect();
+    functions.iter().map(consumed).collect()
+}
+
+struct Copier<'a> {
+    /// Statements, with the arrays of which they should consume copies.
+    operands: FxHashMap<Name, FxHashSet<Name>>,
+    /// Loop parameters whose next values should be copies.
+    next: FxHashSet<Name>,
+    consumed: Vec<Vec<bool>>,
+    names: &'a mut NameTable,
+    types: &'a mut TypeEnv,
+}
+
+impl Copier<'_> {
+    /// A copy of an array.
+    fn copy(&mut self, array: Name, aux: Aux) -> (Stm<Soacs>, Name) {
+        let name = self.names.fresh("copy");
+        let ty = self.types.type_of(array).clone();
+        self.types.set(name, ty.clone());
+        let exp = Exp::Basic(BasicOp::Copy(array));
+        (Stm { pat: vec![Param { name, ty, ann: () }], aux, exp }, name)
+    }
+
+    /// Replaces a result of a body by a copy.
+    fn copy_result(&mut self, body: &mut Body<Soacs>, position: usize) {
+        if let Some(Atom::Var(array)) = body.result.get(position).copied() {
+            let (stm, name) = self.copy(array, Aux::at(Prov::NONE));
+            body.stms.push(stm);
+            body.result[position] = name.into();
+        }
+    }
+
+    /// Replaces an array where a statement consumes it.
+    fn replace(&self, exp: &mut Exp<Soacs>, array: Name, copy: Name) {
+        let name = |own: &mut Name| {
+            if *own == array {
+                *own = copy;
+            }
+        };
+        match exp {
+            Exp::Basic(BasicOp::Update { array, .. } | BasicOp::FlatUpdate { array, .. }) => name(array),
+            Exp::Loop { params, .. } => {
+                for p in params.iter_mut().filter(|p| p.consumed && p.init == Atom::Var(array)) {
+                    p.init = copy.into();
+                }
+            }
+            Exp::Apply { fun, args } => {
+                let consumed = self.consumed.get(fun.index());
+                for (at, arg) in args.iter_mut().enumerate() {
+                    let own = consumed.and_then(|consumed| consumed.get(at)).copied().unwrap_or(false);
+                    if own && *arg == Atom::Var(array) {
+                        *arg = copy.into();
+                    }
+                }
+            }
+            Exp::Op(Soac::WithAcc { inputs, .. }) => {
+                inputs.iter_mut().flat_map(|input| &mut input.arrays).for_each(name);
+            }
+            Exp::Op(Soac::Hist { ops, .. }) => {
+                ops.iter_mut().flat_map(|op| &mut op.destinations).for_each(name);
+            }
+            Exp::Basic(_) | Exp::If { .. } | Exp::Op(_) => {}
+        }
+    }
+}
+
+impl VisitMut<Soacs> for Copier<'_> {
+    fn body(&mut self, body: &mut Body<Soacs>) {
+        self.walk_body(body);
+        let mut stms = Vec::with_capacity(body.stms.len());
+        for mut stm in std::mem::take(&mut body.stms) {
+            let arrays = stm.pat.first().and_then(|param| self.operands.remove(&param.name));
+            let mut arrays: Vec<Name> = arrays.into_iter().flatten().collect();
+            arrays.sort_unstable();
+            for array in arrays {
+                let (copy, name) = self.copy(array, Aux::at(stm.aux.prov));
+                stms.push(copy);
+                self.replace(&mut stm.exp, array, name);
+            }
+            if let Exp::Loop { params, body, .. } = &mut stm.exp {
+                for at in 0..params.len() {
+                    if self.next.contains(&params[at].param.name) {
+                        self.copy_result(body, at);
+                    }
+                }
+            }
+            stms.push(stm);
+        }
+        body.stms = stms;
+    }
+}

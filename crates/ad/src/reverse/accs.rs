@@ -1,0 +1,381 @@
+//! Reverse mode: accumulators, those of the program and those of adjoints.
+//!
+//! The adjoint of a value that an accumulator takes is the element of the array's adjoint at that
+//! index. The adjoint of the array before is that of the array after, with zeros where values have
+//! been written; with sums it is the same.
+//!
+//! When the return sweep runs the function of a `withacc` again, it runs it without the accumulators
+//! ([`Ad::without_accumulators`]).
+
+use crate::state::{Ad, Result};
+use ir::Name;
+use ir::build::LoopInit;
+use ir::soac::{AccInput, Operator, Screma, Soac, Soacs};
+use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, Param, Stm};
+use ir::types::{Dim, Shape, Type};
+use ir::walk::VisitMut;
+use prim::{BinOp, CmpOp, PrimType, ScalarOp};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// The arrays' adjoints after a `withacc`, by the token of its accumulator.
+pub(crate) type AccAdjoints = FxHashMap<Name, Vec<Option<Atom>>>;
+
+impl Ad<'_> {
+    /// Appends a `withacc`; returns its arrays.
+    pub fn with_accumulators(
+        &mut self,
+        inputs: Vec<AccInput<Soacs>>,
+        f: impl FnOnce(&mut Self, &[Name]) -> Vec<Name>,
+    ) -> Vec<Name> {
+        let tokens: Vec<Param<Soacs>> = inputs.iter().map(|_| self.b.param("token", Type::Cert)).collect();
+        let mut accs = Vec::new();
+        for (token, input) in tokens.iter().zip(&inputs) {
+            let rank = input.shape.len();
+            let elem = |array: &Name| {
+                let ty = self.b.types.type_of(*array);
+                Type::array(ty.elem().unwrap_or(PrimType::Bool), ty.shape().iter().skip(rank).copied())
+            };
+            let elems = input.arrays.iter().map(elem).collect();
+            let ty = Type::Acc { token: token.name, shape: input.shape.clone(), elems };
+            accs.push(self.b.param("acc", ty));
+        }
+        let names: Vec<Name> = accs.iter().map(|param| param.name).collect();
+        let outer = self.b.open();
+        let results = f(self, &names);
+        let body = self.b.close(outer, results.into_iter().map(Atom::from).collect());
+        let lambda = self.accumulator_lambda(tokens.into_iter().chain(accs).collect(), body);
+        self.b.let_op("adj", Soac::WithAcc { inputs, lambda })
+    }
+
+    /// Maps over arrays with an accumulator that each iteration updates; returns the accumulator.
+    pub(super) fn map_accumulator(
+        &mut self,
+        acc: Name,
+        width: Dim,
+        inputs: &[Name],
+        f: impl FnOnce(&mut Self, Name, &[Name]) -> Name,
+    ) -> Name {
+        let mut params: Vec<Param<Soacs>> =
+            self.b.row_types(inputs).into_iter().map(|ty| self.b.param("x", ty)).collect();
+        let rows: Vec<Name> = params.iter().map(|param| param.name).collect();
+        let ty = self.b.types.type_of(acc).clone();
+        let own = self.b.param("acc", ty);
+        let outer = self.b.open();
+        let after = f(self, own.name, &rows);
+        let body = self.b.close(outer, vec![after.into()]);
+        params.push(own);
+        let map = self.accumulator_lambda(params, body);
+        let inputs = inputs.iter().copied().chain([acc]).collect();
+        self.b.let_op("acc", Soac::Screma(Screma::map(width, inputs, map)))[0]
+    }
+
+    /// Adds a row to the accumulator of an array.
+    pub(super) fn accumulate_row(&mut self, acc: Name, row: Atom, value: Name) -> Name {
+        let ty = self.b.types.type_of(value).clone();
+        self.accumulate(acc, &mut SmallVec::from_elem(row, 1), ty.shape(), value)
+    }
+
+    pub(super) fn reverse_update_acc(&mut self, acc: Name, index: &[Atom], values: &[Atom]) -> Result {
+        let Type::Acc { token, shape, elems } = self.b.types.type_of(acc).clone() else {
+            return Ok(());
+        };
+        let Some(adjoints) = self.acc_adjoints.get(&token).cloned() else {
+            return Ok(());
+        };
+        for ((value, adjoint), ty) in values.iter().zip(adjoints).zip(elems) {
+            if let (Some(Atom::Var(adjoint)), true) = (adjoint, self.is_active(*value)) {
+                let own = self.element_or_zero(adjoint, (index, &shape), &ty);
+                self.add(*value, own);
+            }
+        }
+        Ok(())
+    }
+
+    /// The element of an array at an index; zero if it is out of bounds.
+    pub(super) fn element_or_zero(
+        &mut self,
+        array: Name,
+        (index, shape): (&[Atom], &[Dim]),
+        ty: &Type,
+    ) -> Atom {
+        let mut inside: Option<Atom> = None;
+        for (i, dim) in index.iter().zip(shape) {
+            let size = dim.atom().unwrap_or(Atom::i64(0));
+            // An index below zero is above all sizes without its sign.
+            let own: Atom = self.b.compare(CmpOp::ULt, PrimType::I64, *i, size).into();
+            inside = Some(match inside {
+                None => own,
+                Some(inside) => self.b.binary(BinOp::And, PrimType::Bool, inside, own).into(),
+            });
+        }
+        let outer = self.b.open();
+        let element = self.b.index("adj", array, index);
+        let then_body = self.b.close(outer, vec![element.into()]);
+        let outer = self.b.open();
+        let zero = self.zero(ty);
+        let else_body = self.b.close(outer, vec![zero]);
+        let cond = inside.unwrap_or(Atom::Const(prim::Scalar::Bool(true)));
+        self.b.bind("adj", ty.clone(), Exp::If { cond, then_body, else_body }).into()
+    }
+
+    pub(super) fn reverse_with_acc(
+        &mut self,
+        inputs: &[AccInput<Soacs>],
+        lambda: &Lambda<Soacs>,
+        adjoints: &[Option<Atom>],
+    ) -> Result {
+        let mut rest = adjoints;
+        let mut groups = Vec::new();
+        for input in inputs {
+            let (own, others) = rest.split_at(input.arrays.len());
+            rest = others;
+            groups.push(own);
+        }
+        for (input, own) in inputs.iter().zip(&groups) {
+            let sums = input.op.as_ref().is_none_or(is_sum);
+            if own.iter().any(Option::is_some) && !sums {
+                return Err(self.unsupported("accumulators whose operator is not a sum"));
+            }
+        }
+        let again = self.copy_lambda(lambda);
+        for ((token, own), input) in again.params.iter().zip(&groups).zip(inputs) {
+            let _ = input;
+            self.acc_adjoints.insert(token.name, own.to_vec());
+        }
+        let mut seeds = vec![None; inputs.len()];
+        seeds.extend_from_slice(rest);
+        self.sweep(&again.body, &seeds)?;
+        for token in &again.params[..inputs.len()] {
+            self.acc_adjoints.remove(&token.name);
+        }
+        for (at, (input, own)) in inputs.iter().zip(&groups).enumerate() {
+            let active = input.arrays.iter().any(|array| self.active.contains(array));
+            if !active || own.iter().all(Option::is_none) {
+                continue;
+            }
+            let after = match input.op {
+                Some(_) => own.to_vec(),
+                None => self.zeros_where_written(lambda, at, input, own)?,
+            };
+            for (array, adjoint) in input.arrays.iter().zip(after) {
+                if let Some(adjoint) = adjoint {
+                    self.add((*array).into(), adjoint);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The adjoints with zeros where the function of a `withacc` writes to the accumulator at a
+    /// position.
+    fn zeros_where_written(
+        &mut self,
+        lambda: &Lambda<Soacs>,
+        at: usize,
+        input: &AccInput<Soacs>,
+        adjoints: &[Option<Atom>],
+    ) -> Result<Vec<Option<Atom>>> {
+        let mut lambda = self.copy_lambda(lambda);
+        let n = lambda.params.len() / 2;
+        let others = lambda.params[..n].iter().enumerate().filter(|(i, _)| *i != at);
+        let others: Vec<Name> = others.map(|(_, token)| token.name).collect();
+        let mut body = Body { stms: Vec::new(), result: vec![lambda.body.result[at]] };
+        for stm in &lambda.body.stms {
+            body.stms.extend(without(stm, &others)?);
+        }
+        let (token, acc) = (lambda.params.remove(at), lambda.params.remove(n - 1 + at));
+        VisitMut::<Soacs>::body(&mut WriteZeros { token: token.name }, &mut body);
+        let mut arrays = Vec::new();
+        for (array, adjoint) in input.arrays.iter().zip(adjoints) {
+            let ty = self.b.types.type_of(*array).clone();
+            let adjoint = match adjoint {
+                Some(adjoint) => *adjoint,
+                None => self.zero(&ty),
+            };
+            arrays.push(self.name_of(adjoint));
+        }
+        if arrays.len() > 1 || !acc_elems(&acc.ty).iter().all(Type::is_prim) {
+            // Zeros of rows are made where they are written.
+            self.write_zero_rows(&mut body, token.name);
+        }
+        let ret = vec![acc.ty.clone()];
+        let lambda = Lambda { params: vec![token, acc], body, ret };
+        let inputs = vec![AccInput { shape: input.shape.clone(), arrays, op: None }];
+        let names = self.b.let_op("adj", Soac::WithAcc { inputs, lambda });
+        Ok(names.iter().zip(adjoints).map(|(name, before)| before.map(|_| (*name).into())).collect())
+    }
+
+    /// Replaces rows that are written to an accumulator by rows of zeros.
+    fn write_zero_rows(&mut self, body: &mut Body<Soacs>, token: Name) {
+        let mut zeros = ZeroRows { ad: self, token };
+        VisitMut::<Soacs>::body(&mut zeros, body);
+    }
+
+    /// The statement as the forward sweep within a `withacc` runs it: without its accumulators.
+    /// `None` if nothing is left.
+    pub(super) fn without_accumulators(&mut self, stm: &Stm<Soacs>) -> Result<Option<Stm<Soacs>>> {
+        if self.acc_adjoints.is_empty() {
+            return Ok(Some(stm.clone()));
+        }
+        let tokens: Vec<Name> = self.acc_adjoints.keys().copied().collect();
+        without(stm, &tokens)
+    }
+}
+
+fn acc_elems(ty: &Type) -> &[Type] {
+    match ty {
+        Type::Acc { elems, .. } => elems,
+        Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => &[],
+    }
+}
+
+/// Returns true if each component of the operator is a sum of scalars.
+fn is_sum(operator: &Operator<Soacs>) -> bool {
+    let op = &operator.op;
+    let n = op.ret.len();
+    op.body.result.iter().enumerate().all(|(at, result)| {
+        let operands = [at, at + n].map(|at| Atom::Var(op.params[at].name));
+        op.body.stms.iter().any(|stm| {
+            let defines = stm.pat.first().is_some_and(|param| *result == Atom::Var(param.name));
+            match &stm.exp {
+                Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(BinOp::Add | BinOp::FAdd, _, x, y))) => {
+                    defines && ([*x, *y] == operands || [*y, *x] == operands)
+                }
+                _ => false,
+            }
+        })
+    })
+}
+
+fn has_token(ty: &Type, tokens: &[Name]) -> bool {
+    matches!(ty, Type::Acc { token, .. } if tokens.contains(token))
+}
+
+/// The statement without accumulators of these tokens.
+fn without(stm: &Stm<Soacs>, tokens: &[Name]) -> Result<Option<Stm<Soacs>>> {
+    let keep: Vec<bool> = stm.pat.iter().map(|param| !has_token(&param.ty, tokens)).collect();
+    let mut uses = UsesToken { tokens, found: false };
+    ir::walk::Visit::<Soacs>::stm(&mut uses, stm);
+    if !uses.found {
+        return Ok(Some(stm.clone()));
+    }
+    let mut stm = stm.clone();
+    let mut at = keep.iter();
+    stm.pat.retain(|_| *at.next().unwrap_or(&true));
+    if stm.pat.is_empty() {
+        return Ok(None);
+    }
+    match &mut stm.exp {
+        Exp::Basic(_) | Exp::Apply { .. } => return Ok(None),
+        Exp::If { cond: _, then_body, else_body } => {
+            strip_body(then_body, &keep, tokens)?;
+            strip_body(else_body, &keep, tokens)?;
+        }
+        Exp::Loop { params, form: _, body } => {
+            params.retain(|p| !has_token(&p.param.ty, tokens));
+            strip_body(body, &keep, tokens)?;
+        }
+        Exp::Op(Soac::Screma(Screma { width: _, inputs, map, scan_reduce: _ })) => {
+            let own: Vec<bool> = map.params.iter().map(|p| !has_token(&p.ty, tokens)).collect();
+            let mut at = own.iter();
+            inputs.retain(|_| *at.next().unwrap_or(&true));
+            map.params.retain(|p| !has_token(&p.ty, tokens));
+            let results: Vec<bool> = map.ret.iter().map(|ty| !has_token(ty, tokens)).collect();
+            map.ret.retain(|ty| !has_token(ty, tokens));
+            strip_body(&mut map.body, &results, tokens)?;
+        }
+        Exp::Op(_) => {
+            return Err(ir::PassError::unsupported(
+                "the derivative of accumulators within this combinator",
+                Vec::new(),
+            ));
+        }
+    }
+    Ok(Some(stm))
+}
+
+fn strip_body(body: &mut Body<Soacs>, keep: &[bool], tokens: &[Name]) -> Result {
+    let mut stms = Vec::new();
+    for stm in &body.stms {
+        stms.extend(without(stm, tokens)?);
+    }
+    body.stms = stms;
+    let mut at = keep.iter();
+    body.result.retain(|_| *at.next().unwrap_or(&true));
+    Ok(())
+}
+
+struct UsesToken<'a> {
+    tokens: &'a [Name],
+    found: bool,
+}
+
+impl ir::walk::Visit<Soacs> for UsesToken<'_> {
+    fn param(&mut self, param: &Param<Soacs>) {
+        self.found |= has_token(&param.ty, self.tokens);
+    }
+}
+
+/// Replaces the scalars that are written to an accumulator by zeros.
+struct WriteZeros {
+    token: Name,
+}
+
+impl VisitMut<Soacs> for WriteZeros {
+    fn stm(&mut self, stm: &mut Stm<Soacs>) {
+        self.walk_stm(stm);
+        if let (Exp::Basic(BasicOp::UpdateAcc { values, .. }), [param]) = (&mut stm.exp, stm.pat.as_slice())
+            && has_token(&param.ty, &[self.token])
+        {
+            for (value, ty) in values.iter_mut().zip(acc_elems(&param.ty)) {
+                if let Type::Prim(prim) = ty {
+                    *value = crate::state::zero(*prim);
+                }
+            }
+        }
+    }
+}
+
+/// Replaces the arrays that are written to an accumulator by zeros.
+struct ZeroRows<'a, 'b> {
+    ad: &'a mut Ad<'b>,
+    token: Name,
+}
+
+impl VisitMut<Soacs> for ZeroRows<'_, '_> {
+    fn body(&mut self, body: &mut Body<Soacs>) {
+        self.walk_body(body);
+        let mut stms = Vec::with_capacity(body.stms.len());
+        for mut stm in std::mem::take(&mut body.stms) {
+            if let (Exp::Basic(BasicOp::UpdateAcc { values, .. }), [param]) =
+                (&mut stm.exp, stm.pat.as_slice())
+                && has_token(&param.ty, &[self.token])
+            {
+                let elems = acc_elems(&param.ty).to_vec();
+                let outer = self.ad.b.open();
+                for (value, ty) in values.iter_mut().zip(&elems) {
+                    if ty.is_array() {
+                        *value = self.ad.zero(ty);
+                    }
+                }
+                stms.extend(self.ad.b.close(outer, Vec::new()).stms);
+            }
+            stms.push(stm);
+        }
+        body.stms = stms;
+    }
+}
+
+/// The accumulator of an adjoint as a loop parameter.
+pub(super) fn loop_init(hint: &str, ty: Type, init: Atom) -> LoopInit {
+    LoopInit { hint: hint.to_owned(), ty, init, consumed: true }
+}
+
+/// The dimensions of an accumulator.
+pub(super) fn acc_shape(ty: &Type) -> Shape {
+    match ty {
+        Type::Acc { shape, .. } => shape.clone(),
+        Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => Shape::new(),
+    }
+}

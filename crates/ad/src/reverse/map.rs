@@ -1,0 +1,270 @@
+//! Reverse mode: maps.
+//!
+//! ```text
+//! let ys = map (x <- xs) -> body         let (sums, xs', accs) =
+//!                                   =>     map (x <- xs, y' <- ys', acc <- accs) ->
+//!                                            body; return sweep of body
+//! ```
+//!
+//! The adjoints of the inputs are results of the map. Contributions to free scalars are summed, those
+//! to free arrays go to accumulators.
+
+use super::{Adjoint, Adjoints};
+use crate::state::{Ad, Result};
+use ir::Name;
+use ir::scan_reduce::ScanReduce;
+use ir::soac::{AccInput, Screma, Soac, Soacs};
+use ir::syntax::{Atom, Lambda, Param};
+use ir::types::{Dim, Shape, Type};
+use ir::walk::free_names_lambda;
+use rustc_hash::FxHashMap;
+
+/// Free names that a scope contributes to, by what becomes of the contributions.
+struct FreeNames {
+    /// Scalars: results that are summed.
+    scalars: Vec<Name>,
+    /// Arrays, which get an accumulator around the scope.
+    arrays: Vec<(Name, Type)>,
+    /// Arrays that have an accumulator already.
+    accumulated: Vec<(Name, Name)>,
+}
+
+/// What one iteration of a map returns.
+struct Iteration {
+    map: Lambda<Soacs>,
+    inputs: Vec<Name>,
+    /// Free scalars with contributions.
+    sums: Vec<Name>,
+    /// The positions of inputs with contributions.
+    rows: Vec<usize>,
+    /// Names whose accumulators are updated: the accumulator before.
+    accs: Vec<(Name, Name)>,
+}
+
+impl Ad<'_> {
+    pub(super) fn reverse_screma(
+        &mut self,
+        screma: &Screma,
+        pat: &[Param<Soacs>],
+        adjoints: &[Option<Atom>],
+    ) -> Result {
+        let Screma { width, inputs, map, scan_reduce } = screma;
+        match (scan_reduce.scans.as_slice(), scan_reduce.reduces.as_slice()) {
+            ([], []) => self.reverse_map(*width, inputs, map, adjoints),
+            ([], [op]) => self.reverse_reduce((*width, inputs), op, pat, adjoints),
+            ([op], []) => self.reverse_scan((*width, inputs), op, pat, adjoints),
+            _ => Err(ir::PassError::bug("a combinator was not split before differentiation")),
+        }
+    }
+
+    /// Adds the contributions of a map, given the adjoints of its results.
+    pub(super) fn reverse_map(
+        &mut self,
+        width: Dim,
+        inputs: &[Name],
+        map: &Lambda<Soacs>,
+        adjoints: &[Option<Atom>],
+    ) -> Result {
+        let map = self.copy_lambda(map);
+        let rows: Vec<(Name, Param<Soacs>)> = inputs
+            .iter()
+            .zip(&map.params)
+            .filter(|(_, param)| !matches!(param.ty, Type::Acc { .. }))
+            .map(|(input, param)| (*input, param.clone()))
+            .collect();
+        let free = free_names_lambda(&map);
+        self.reverse_rows(width, &rows, &free, adjoints, |ad, seeds| ad.sweep(&map.body, seeds))
+    }
+
+    /// Adds the contributions of a map: `sweep` takes the adjoints of one iteration's results, and
+    /// leaves contributions to the rows and to the free names `free` in `self.adjoints`.
+    pub(super) fn reverse_rows(
+        &mut self,
+        width: Dim,
+        rows: &[(Name, Param<Soacs>)],
+        free: &[Name],
+        adjoints: &[Option<Atom>],
+        sweep: impl FnOnce(&mut Self, &[Option<Atom>]) -> Result,
+    ) -> Result {
+        let free = self.free_names(free);
+        // The body of a `withacc`, if there are accumulators to add.
+        let outer = self.b.open();
+        let mut tokens = Vec::new();
+        let mut accs = free.accumulated.clone();
+        for (name, ty) in &free.arrays {
+            let token = self.b.param("token", Type::Cert);
+            let elem = Type::array(ty.elem().unwrap_or(prim::PrimType::Bool), []);
+            let shape = Shape::from_slice(ty.shape());
+            let acc = self.b.param("acc", Type::Acc { token: token.name, shape, elems: vec![elem] });
+            accs.push((*name, acc.name));
+            tokens.push((*name, token, acc));
+        }
+        let iteration = self.iteration(rows, &free, &accs, adjoints, sweep)?;
+        let Iteration { map, inputs, sums, rows: own_rows, accs: updated } = iteration;
+        let reduced: Vec<Type> = map.ret[..sums.len()].to_vec();
+        let reduces = if sums.is_empty() { Vec::new() } else { self.sum_each(&reduced) };
+        if map.ret.is_empty() {
+            let _ = self.b.close(outer, Vec::new());
+            return Ok(());
+        }
+        let screma = Screma { width, inputs, map, scan_reduce: ScanReduce::reduce(reduces) };
+        let results = self.b.let_op("adj", Soac::Screma(screma));
+        let used: Vec<(Name, Param<Soacs>, Param<Soacs>)> =
+            tokens.into_iter().filter(|(name, ..)| updated.iter().any(|(own, _)| own == name)).collect();
+        let n_plain = sums.len() + own_rows.len();
+        let after: FxHashMap<Name, Name> =
+            updated.iter().map(|(name, _)| *name).zip(results[n_plain..].iter().copied()).collect();
+        let plain: Vec<Name> = results[..n_plain].to_vec();
+        let passed: Vec<(Name, Name)> = free
+            .accumulated
+            .iter()
+            .filter_map(|(name, _)| Some((*name, *after.get(name)?)))
+            .collect();
+        let (plain, passed) = if used.is_empty() {
+            let body = self.b.close(outer, Vec::new());
+            self.b.extend(body.stms);
+            (plain, passed)
+        } else {
+            let accs = used.iter().map(|(name, ..)| Atom::from(after[name]));
+            let others = passed.iter().map(|(_, acc)| *acc).chain(plain.iter().copied()).map(Atom::from);
+            let result = accs.chain(others).collect();
+            let body = self.b.close(outer, result);
+            self.around_with_acc(&used, body, passed)
+        };
+        for (name, acc) in passed {
+            self.adjoints.insert(name, Adjoint::Acc(acc));
+        }
+        for (name, sum) in sums.iter().zip(&plain) {
+            self.add((*name).into(), (*sum).into());
+        }
+        for (at, adjoint) in own_rows.iter().zip(&plain[sums.len()..]) {
+            self.add(rows[*at].0.into(), (*adjoint).into());
+        }
+        Ok(())
+    }
+
+    /// Appends the `withacc` around a map. Its results: the arrays, the accumulators that already
+    /// existed, and the plain ones.
+    fn around_with_acc(
+        &mut self,
+        used: &[(Name, Param<Soacs>, Param<Soacs>)],
+        body: ir::syntax::Body<Soacs>,
+        passed: Vec<(Name, Name)>,
+    ) -> (Vec<Name>, Vec<(Name, Name)>) {
+        let mut inputs = Vec::new();
+        for (name, _, acc) in used {
+            let before = self.value_so_far(*name);
+            let array = self.name_of(before);
+            let elem = match &acc.ty {
+                Type::Acc { elems, .. } => elems[0].clone(),
+                other => other.clone(),
+            };
+            let op = Some(self.addition(&[elem]));
+            let shape = super::accs::acc_shape(&acc.ty);
+            inputs.push(AccInput { shape, arrays: vec![array], op });
+        }
+        let tokens = used.iter().map(|(_, token, _)| token.clone());
+        let accs = used.iter().map(|(_, _, acc)| acc.clone());
+        let lambda = self.accumulator_lambda(tokens.chain(accs).collect(), body);
+        let results = self.b.let_op("adj", Soac::WithAcc { inputs, lambda });
+        let (arrays, rest) = results.split_at(used.len());
+        for ((name, ..), array) in used.iter().zip(arrays) {
+            self.adjoints.insert(*name, Adjoint::Value((*array).into()));
+        }
+        let (accs, plain) = rest.split_at(passed.len());
+        let passed = passed.iter().zip(accs).map(|((name, _), acc)| (*name, *acc)).collect();
+        (plain.to_vec(), passed)
+    }
+
+    /// The active names among some, by what becomes of contributions of a map to them.
+    fn free_names(&self, free: &[Name]) -> FreeNames {
+        let mut names =
+            FreeNames { scalars: Vec::new(), arrays: Vec::new(), accumulated: Vec::new() };
+        for name in free.iter().filter(|name| self.active.contains(name)) {
+            match (self.b.types.type_of(*name), self.adjoints.get(name)) {
+                (_, Some(Adjoint::Acc(acc))) => names.accumulated.push((*name, *acc)),
+                (ty @ Type::Array { .. }, _) => names.arrays.push((*name, ty.clone())),
+                (Type::Prim(_), _) => names.scalars.push(*name),
+                (Type::Acc { .. } | Type::Cert | Type::Mem(_), _) => {}
+            }
+        }
+        names
+    }
+
+    /// The lambda of one iteration.
+    fn iteration(
+        &mut self,
+        rows: &[(Name, Param<Soacs>)],
+        free: &FreeNames,
+        accs: &[(Name, Name)],
+        adjoints: &[Option<Atom>],
+        sweep: impl FnOnce(&mut Self, &[Option<Atom>]) -> Result,
+    ) -> Result<Iteration> {
+        let mut inputs: Vec<Name> = rows.iter().map(|(input, _)| *input).collect();
+        let mut params: Vec<Param<Soacs>> = rows.iter().map(|(_, param)| param.clone()).collect();
+        let mut seeds = Vec::new();
+        for adjoint in adjoints {
+            seeds.push(match adjoint {
+                None => None,
+                Some(adjoint) => {
+                    let adjoint = self.name_of(*adjoint);
+                    let row = self.b.types.type_of(adjoint).row();
+                    let param = self.b.param("adj", row.unwrap_or(Type::BOOL));
+                    inputs.push(adjoint);
+                    params.push(param.clone());
+                    Some(Atom::Var(param.name))
+                }
+            });
+        }
+        let own: Vec<(Name, Param<Soacs>)> = accs
+            .iter()
+            .map(|(name, acc)| {
+                let ty = self.b.types.type_of(*acc).clone();
+                (*name, self.b.param("acc", ty))
+            })
+            .collect();
+        let scope = self.open_scope();
+        self.adjoints = own.iter().map(|(name, param)| (*name, Adjoint::Acc(param.name))).collect();
+        sweep(self, &seeds)?;
+        let found: Adjoints = std::mem::take(&mut self.adjoints);
+        let value = |name: Name| match found.get(&name) {
+            Some(Adjoint::Value(value)) => Some(*value),
+            Some(Adjoint::Acc(_)) | None => None,
+        };
+        let mut result = Vec::new();
+        let mut sums = Vec::new();
+        for name in &free.scalars {
+            if let Some(value) = value(*name) {
+                sums.push(*name);
+                result.push(value);
+            }
+        }
+        let mut own_rows = Vec::new();
+        for (at, (_, param)) in rows.iter().enumerate() {
+            if let Some(value) = value(param.name) {
+                own_rows.push(at);
+                result.push(value);
+            }
+        }
+        let mut updated = Vec::new();
+        for ((name, param), (_, before)) in own.iter().zip(accs) {
+            if let Some(Adjoint::Acc(acc)) = found.get(name)
+                && *acc != param.name
+            {
+                updated.push((*name, *before));
+                inputs.push(*before);
+                params.push(param.clone());
+                result.push((*acc).into());
+            }
+        }
+        let ret = result.iter().map(|atom| self.b.type_of(*atom)).collect();
+        let body = self.close_scope(scope, result);
+        let map = Lambda { params, body, ret };
+        Ok(Iteration { map, inputs, sums, rows: own_rows, accs: updated })
+    }
+
+    /// Operators that add values of these types, one for each.
+    fn sum_each(&mut self, types: &[Type]) -> Vec<ir::soac::Operator<Soacs>> {
+        types.iter().map(|ty| self.addition(std::slice::from_ref(ty))).collect()
+    }
+}

@@ -1,0 +1,179 @@
+//! The state of differentiation within one function, and the operations that all rules use: zeros,
+//! sums, and copies of bodies.
+
+use crate::calls::Calls;
+use crate::forward::{AccTangents, Tangents};
+use crate::reverse::{AccAdjoints, Adjoints, Tapes};
+use ir::build::Builder;
+use ir::soac::{Operator, Soacs};
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Lambda};
+use ir::types::Type;
+use ir::walk::{Substitution, refresh_body, refresh_lambda};
+use ir::{Name, PassError, ProvTable};
+use prim::{BinOp, PrimType, Scalar};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub(crate) type Result<T = ()> = std::result::Result<T, PassError>;
+
+/// The state of differentiation within one function.
+pub(crate) struct Ad<'a> {
+    /// Receives the statements.
+    pub b: Builder<'a, Soacs>,
+    /// The function's provenances, for messages.
+    pub provs: &'a ProvTable,
+    /// The derivatives of functions that calls need.
+    pub calls: &'a mut Calls,
+    /// The names that depend on what the derivative is taken by.
+    pub active: FxHashSet<Name>,
+    /// The adjoints of names in scope.
+    pub adjoints: Adjoints,
+    /// The adjoints of arrays whose `withacc` the return sweep is in.
+    pub acc_adjoints: AccAdjoints,
+    /// The tapes of loops, by their first result.
+    pub tapes: FxHashMap<Name, Tapes>,
+    /// The tangents of active names.
+    pub tangents: Tangents,
+    /// The types of tangents in accumulators.
+    pub acc_tangents: AccTangents,
+    /// Which elements of accumulators have tangents, by token.
+    pub acc_active: FxHashMap<Name, Vec<bool>>,
+}
+
+impl<'a> Ad<'a> {
+    /// The state at the beginning.
+    pub fn new(b: Builder<'a, Soacs>, provs: &'a ProvTable, calls: &'a mut Calls) -> Self {
+        Self {
+            b,
+            provs,
+            calls,
+            active: FxHashSet::default(),
+            adjoints: Adjoints::default(),
+            acc_adjoints: AccAdjoints::default(),
+            tapes: FxHashMap::default(),
+            tangents: Tangents::default(),
+            acc_tangents: AccTangents::default(),
+            acc_active: FxHashMap::default(),
+        }
+    }
+}
+
+impl Ad<'_> {
+    /// Gives subsequent statements the provenance and certificates of a statement.
+    pub fn at(&mut self, aux: &Aux) {
+        self.b.prov = aux.prov;
+        self.b.certs.clone_from(&aux.certs);
+    }
+
+    /// The error for a construct whose derivative is not supported.
+    pub fn unsupported(&self, what: &str) -> PassError {
+        PassError::unsupported(format!("the derivative of {what}"), self.provs.stack(self.b.prov))
+    }
+
+    /// Returns true for a variable that depends on what the derivative is taken by.
+    pub fn is_active(&self, atom: Atom) -> bool {
+        atom.var().is_some_and(|name| self.active.contains(&name))
+    }
+
+    /// The zero of a type.
+    pub fn zero(&mut self, ty: &Type) -> Atom {
+        match ty {
+            Type::Prim(prim) => zero(*prim),
+            Type::Array { elem, shape } => self.b.replicate("zeros", shape, zero(*elem)).into(),
+            Type::Acc { .. } | Type::Cert | Type::Mem(_) => zero(PrimType::Bool),
+        }
+    }
+
+    /// `x + y`, element by element.
+    pub fn sum(&mut self, ty: &Type, x: Atom, y: Atom) -> Atom {
+        match (ty, x, y) {
+            (Type::Prim(prim), _, _) if x == zero(*prim) => y,
+            (Type::Prim(prim), _, _) if y == zero(*prim) => x,
+            (Type::Prim(prim), _, _) => self.b.binary(addition(*prim), *prim, x, y).into(),
+            (Type::Array { shape, .. }, Atom::Var(xs), Atom::Var(ys)) => {
+                let width = shape[0];
+                let row = ty.row().unwrap_or(Type::BOOL);
+                let outer = self.b.open();
+                let params = [self.b.param("x", row.clone()), self.b.param("y", row.clone())];
+                let sum = self.sum(&row, params[0].name.into(), params[1].name.into());
+                let body = self.b.close(outer, vec![sum]);
+                let map = Lambda { params: params.into(), body, ret: vec![row] };
+                self.b.screma("sum", width, &[xs, ys], map, Vec::new(), Vec::new())[0].into()
+            }
+            _ => x,
+        }
+    }
+
+    /// The operator that adds values of these types.
+    pub fn addition(&mut self, types: &[Type]) -> Operator<Soacs> {
+        let neutral = types.iter().map(|ty| self.zero(ty)).collect();
+        let outer = self.b.open();
+        let mut params = Vec::new();
+        for hint in ["x", "y"] {
+            params.extend(types.iter().map(|ty| self.b.param(hint, ty.clone())));
+        }
+        let n = types.len();
+        let sums = (0..n)
+            .map(|i| self.sum(&types[i], params[i].name.into(), params[n + i].name.into()))
+            .collect();
+        let body = self.b.close(outer, sums);
+        Operator { op: Lambda { params, body, ret: types.to_vec() }, neutral, comm: true }
+    }
+
+    /// A copy of a body with fresh names; copies of active names are active.
+    pub fn copy(&mut self, body: &Body<Soacs>, map: &mut Substitution) -> Body<Soacs> {
+        let copy = refresh_body(body, self.b.names, map);
+        self.b.types.add_body(&copy);
+        self.mark_copies(map);
+        copy
+    }
+
+    /// A copy of a lambda with fresh names; copies of active names are active.
+    pub fn copy_lambda(&mut self, lambda: &Lambda<Soacs>) -> Lambda<Soacs> {
+        let mut map = Substitution::default();
+        let copy = refresh_lambda(lambda, self.b.names, &mut map);
+        self.b.types.add_params(&copy.params);
+        self.b.types.add_body(&copy.body);
+        self.mark_copies(&map);
+        copy
+    }
+
+    fn mark_copies(&mut self, map: &Substitution) {
+        for (name, copy) in map {
+            if let (true, Some(copy)) = (self.active.contains(name), copy.var()) {
+                self.active.insert(copy);
+            }
+        }
+    }
+
+    /// The slice of all elements of an array.
+    pub fn whole(&self, array: Name) -> Vec<DimIndex> {
+        self.b.row_slice(array, &[])
+    }
+
+    /// The part of an array.
+    pub fn read(&mut self, array: Name, slice: &[DimIndex]) -> Atom {
+        self.b.let_basic("part", BasicOp::Index { array, slice: slice.to_vec() }).into()
+    }
+
+    /// A variable with the value of an operand.
+    pub fn name_of(&mut self, atom: Atom) -> Name {
+        match atom {
+            Atom::Var(name) => name,
+            Atom::Const(_) => self.b.let_basic("c", BasicOp::Atom(atom)),
+        }
+    }
+}
+
+/// The zero of a scalar type.
+pub(crate) fn zero(ty: PrimType) -> Atom {
+    Atom::Const(Scalar::int(ty, 0))
+}
+
+/// The operator that adds derivatives of a type.
+pub(crate) fn addition(ty: PrimType) -> BinOp {
+    match ty {
+        PrimType::Bool => BinOp::Or,
+        PrimType::F16 | PrimType::F32 | PrimType::F64 => BinOp::FAdd,
+        PrimType::I8 | PrimType::I16 | PrimType::I32 | PrimType::I64 => BinOp::Add,
+    }
+}
