@@ -9,7 +9,7 @@
 //! | attribute | two operations fuse | one replaces two equal ones | its body replaces it |
 //! |---|---|---|---|
 //! | `inline`, `noinline` | removed | kept if on either | removed: it was for this call |
-//! | `unroll` | kept if on both | kept if on either | removed: it was for this loop |
+//! | `unroll`, `stripmine(N)`, `bound(N)`, `true_dep` | kept if on both | kept if on either | removed: it was for this loop |
 //! | `sequential`, `sequential_outer`, `sequential_inner` | kept if on either | kept if on either | to operations and calls |
 //! | `flattening(..)` | kept if on either | kept if on either | to operations and calls |
 //! | `unsafe` | kept if on both | kept if on both | to checks (then assumed to hold), calls |
@@ -31,8 +31,15 @@ pub enum Attr {
     Inline,
     /// Calls are not inlined; on a function or a call.
     NoInline,
-    /// The loop is fully unrolled.
+    /// The loop is fully unrolled; so are the directions of a derivative.
     Unroll,
+    /// The loop's reverse derivative saves the state at this many levels of nested loops.
+    StripMine(u32),
+    /// The `while` loop has at most this many iterations.
+    Bound(u64),
+    /// Iterations of the loop read no element of the arrays that it updates but the newest: its
+    /// reverse derivative needs no copies of their earlier states.
+    TrueDep,
     /// The operation runs sequentially, with everything nested in it.
     Sequential,
     /// The operation runs sequentially; operations nested in it may be parallel.
@@ -64,11 +71,12 @@ pub enum Versions {
     SequentialiseNonuniform,
 }
 
-/// The attributes with a meaning, and their source syntax.
-const SPELLINGS: [(&str, Attr); 13] = [
+/// The attributes with a meaning and without a number, and their source syntax.
+const SPELLINGS: [(&str, Attr); 14] = [
     ("inline", Attr::Inline),
     ("noinline", Attr::NoInline),
     ("unroll", Attr::Unroll),
+    ("true_dep", Attr::TrueDep),
     ("sequential", Attr::Sequential),
     ("sequential_outer", Attr::SequentialOuter),
     ("sequential_inner", Attr::SequentialInner),
@@ -89,15 +97,34 @@ impl Attr {
             .strip_prefix("incremental_")
             .filter(|known| known.starts_with("flattening("))
             .unwrap_or(text);
-        let written = SPELLINGS.iter().find(|(own, _)| *own == known);
-        written.map_or_else(|| Self::Other(Arc::from(text)), |(_, attr)| attr.clone())
+        let written = SPELLINGS.iter().find(|(own, _)| *own == known).map(|(_, attr)| attr.clone());
+        written.or_else(|| Self::with_number(text)).unwrap_or_else(|| Self::Other(Arc::from(text)))
+    }
+
+    /// The attribute of the form `name(N)`.
+    fn with_number(text: &str) -> Option<Self> {
+        let (name, number) = text.strip_suffix(')')?.split_once('(')?;
+        let attr = match name {
+            "stripmine" => Self::StripMine(number.parse().ok()?),
+            "bound" => Self::Bound(number.parse().ok()?),
+            _ => return None,
+        };
+        // Other spellings of the number are kept as written.
+        (attr.to_string() == text).then_some(attr)
+    }
+
+    /// Returns true if it concerns one loop, and no loops inside of it.
+    pub const fn is_of_one_loop(&self) -> bool {
+        matches!(self, Self::Unroll | Self::StripMine(_) | Self::Bound(_) | Self::TrueDep)
     }
 
     fn rule(&self) -> Rule {
         let rule = |fused, equal, heirs| Rule { fused, equal, heirs };
         match self {
             Self::Inline | Self::NoInline => rule(KeepIf::Never, KeepIf::Either, &[]),
-            Self::Unroll => rule(KeepIf::Both, KeepIf::Either, &[]),
+            Self::Unroll | Self::StripMine(_) | Self::Bound(_) | Self::TrueDep => {
+                rule(KeepIf::Both, KeepIf::Either, &[])
+            }
             Self::Sequential | Self::SequentialOuter | Self::SequentialInner | Self::Flattening(_) => {
                 rule(KeepIf::Either, KeepIf::Either, &[Inheritor::Operation, Inheritor::Call])
             }
@@ -110,6 +137,12 @@ impl Attr {
 
 impl fmt::Display for Attr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::StripMine(n) = self {
+            return write!(f, "stripmine({n})");
+        }
+        if let Self::Bound(n) = self {
+            return write!(f, "bound({n})");
+        }
         if let Self::Other(text) = self {
             return f.write_str(text);
         }
@@ -190,6 +223,11 @@ impl Attrs {
     /// Removes an attribute.
     pub fn remove(&mut self, attr: &Attr) {
         self.0.retain(|own| own != attr);
+    }
+
+    /// Keeps only the attributes for which the predicate holds.
+    pub fn retain(&mut self, mut kept: impl FnMut(&Attr) -> bool) {
+        self.0.retain(|own| kept(own));
     }
 
     /// The attributes of the operation made by fusing two.

@@ -176,9 +176,4 @@ impl Lower<'_> {
         self.calls.pop();
         Ok(value)
     }
-
-    /// Applies a function value to uncurried arguments.
-    pub(crate) fn apply_to(&mut self, fun: &Value, args: &[&Value]) -> Res<Value> {
-        self.apply(fun, args.iter().map(|value| (*value).clone()).collect())
-    }
 }

@@ -65,14 +65,16 @@ impl Lower<'_> {
             }
             (ArrayFun::Opaque, [x]) => self.opaque(x),
             (ArrayFun::Trace | ArrayFun::Break, [x]) => Ok(x.clone()),
-            (ArrayFun::WithVjp, [f, _, x]) => self.apply_to(f, &[x]),
+            (ArrayFun::WithVjp, [f, adjoint, x]) => {
+                self.with_vjp(f, adjoint, x, [types.first(), types.get(1)])
+            }
             (ArrayFun::Filter | ArrayFun::Partition | ArrayFun::Rotate, _) => self.unsupported(format!(
                 "the intrinsic `{}`: use the library function of this name",
                 fun.name()
             )),
             (ArrayFun::FlatMap, [f, xs]) => self.flat_map(f, xs, [types.get(1), types.get(2)]),
-            (ArrayFun::Jvp2 | ArrayFun::Vjp2 | ArrayFun::Jmp2 | ArrayFun::Mjp2, _) => {
-                self.unsupported(format!("automatic differentiation ({})", fun.name()))
+            (ArrayFun::Jvp2 | ArrayFun::Vjp2 | ArrayFun::Jmp2 | ArrayFun::Mjp2, [f, x, seed]) => {
+                self.derivative(fun, f, x, seed, [types.first(), types.get(1)])
             }
             (ArrayFun::ScatterStream, [dest, f, bs]) => self.stream(dest, None, f, bs),
             (ArrayFun::HistStream, [dest, op, ne, f, bs]) => self.stream(dest, Some((op, ne)), f, bs),

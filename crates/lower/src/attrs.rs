@@ -1,9 +1,10 @@
 //! Attributes: some are handled by lowering, the others are attached to core statements.
 //!
 //! An attribute before an expression applies to everything that is evaluated for the expression in
-//! the same body, in branches and loops inside it (`unroll` applies to the outermost loop only),
-//! and in inlined functions of the program as far as their bodies inherit it ([`ir::attrs`]). It
-//! does not apply inside a combinator's function: attributes of a combinator cover its body.
+//! the same body, in branches and loops inside it (`unroll`, `stripmine`, `bound` and `true_dep`
+//! apply to the outermost loop only), and in inlined functions of the program as far as their bodies
+//! inherit it ([`ir::attrs`]). It does not apply inside a combinator's function: attributes of a
+//! combinator cover its body.
 //! `unsafe` and `warn(safety_checks)` apply everywhere inside.
 //!
 //! `blank`, `scratch`, `opaque` and `param` are handled here; `trace` and `break` are for the
@@ -11,9 +12,10 @@
 
 use crate::blank::Filler;
 use crate::state::FunctionBuilder;
+use crate::types::LTy;
 use crate::value::{Env, Value};
 use crate::{Lower, Res};
-use check::tast::{Attr as SourceAttr, Exp};
+use check::tast::{Attr as SourceAttr, Exp, Pat, PatKind};
 use ir::attrs::Inheritor;
 use ir::syntax::{Attr, Attrs};
 use ir::{BasicOp, Exp as CoreExp, Soacs};
@@ -64,6 +66,19 @@ impl Lower<'_> {
         attrs.filter(|attr| !(self.safe && *attr == Attr::Unsafe)).collect()
     }
 
+    /// The attributes of a loop: those of the expression, and `true_dep` if the pattern has it on all
+    /// parameters that are arrays.
+    pub(crate) fn loop_attrs(&self, pat: &Pat, ty: &LTy) -> Attrs {
+        let mut attrs = self.f.attrs();
+        let mut marked = Vec::new();
+        true_dep_leaves(pat, ty, &mut marked);
+        let mut arrays = marked.iter().zip(ty.leaves()).filter(|(_, leaf)| !leaf.dims.is_empty()).peekable();
+        if arrays.peek().is_some() && arrays.all(|(marked, _)| *marked) {
+            attrs.add(Attr::TrueDep);
+        }
+        attrs
+    }
+
     /// The value of the tuning parameter that a `param` attribute names, if the value is an `i64`;
     /// else the value unchanged.
     fn param(&mut self, attr: &SourceAttr, value: Value) -> Value {
@@ -88,7 +103,7 @@ impl FunctionBuilder {
 
     /// Sets the attributes that the body of a loop inherits.
     pub(crate) fn enter_loop(&mut self, mut attrs: Attrs) {
-        attrs.remove(&Attr::Unroll);
+        attrs.retain(|attr| !attr.is_of_one_loop());
         self.set_attrs(attrs);
     }
 
@@ -101,6 +116,29 @@ impl FunctionBuilder {
         if self.warn_checks && (call || matches!(exp, CoreExp::Basic(BasicOp::Assert { .. }))) {
             attrs.add(Attr::WarnChecks);
         }
+    }
+}
+
+/// Appends, for each leaf of a value that the pattern matches, true if the pattern marks it with
+/// `true_dep`.
+fn true_dep_leaves(pat: &Pat, ty: &LTy, out: &mut Vec<bool>) {
+    match (&pat.kind, ty) {
+        (PatKind::Attr(attrs, _), _) if attrs.iter().any(|attr| core_attr(attr) == Attr::TrueDep) => {
+            out.extend(ty.leaves().iter().map(|_| true));
+        }
+        (PatKind::Attr(_, pat), _) => true_dep_leaves(pat, ty, out),
+        (PatKind::Tuple(pats), LTy::Tuple(tys)) => {
+            pats.iter().zip(tys.iter()).for_each(|(pat, ty)| true_dep_leaves(pat, ty, out));
+        }
+        (PatKind::Record(pats), LTy::Record(fields)) => {
+            for (label, ty) in fields.iter() {
+                match pats.iter().find(|(l, _)| l == label) {
+                    Some((_, pat)) => true_dep_leaves(pat, ty, out),
+                    None => out.extend(ty.leaves().iter().map(|_| false)),
+                }
+            }
+        }
+        _ => out.extend(ty.leaves().iter().map(|_| false)),
     }
 }
 

@@ -28,6 +28,7 @@ mod branch;
 mod closure;
 mod constant;
 mod constant_fold;
+mod derivative;
 mod entry;
 mod eval_order;
 mod exp;

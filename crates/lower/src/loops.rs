@@ -87,8 +87,8 @@ impl Lower<'_> {
         body: &Exp,
         env: &Rc<Env>,
     ) -> Res<Value> {
-        let attrs = self.f.attrs();
         let init_ty = init.ty();
+        let attrs = self.loop_attrs(pat, &init_ty);
         self.f.enter(true);
         self.f.enter_loop(attrs.clone());
         // Sizes that vary: one parameter for each variable, and one for each size that the type
@@ -202,7 +202,7 @@ impl Lower<'_> {
         // The roots of the body's results, before its names go out of scope.
         let roots: Vec<Vec<Name>> = next.iter().map(|atom| self.array_roots(*atom)).collect();
         let stms = self.f.leave();
-        self.f.set_attrs(attrs);
+        let outer_attrs = self.f.set_attrs(attrs);
         // The core loop.
         let mut inits = init.atoms();
         let mut consumed_roots: Vec<Name> = Vec::new();
@@ -232,6 +232,7 @@ impl Lower<'_> {
         let hints: Vec<Arc<str>> = params.iter().map(|param| self.f.hint(param.param.name)).collect();
         let body = Body { stms, result: results };
         let names = self.f.loop_(&hints, CoreExp::Loop { params, form, body });
+        self.f.set_attrs(outer_attrs);
         let (sizes_out, leaves) = names[before..].split_at(n_sizes);
         self.alias_results(leaves, &leaf_params, &inits, &roots, &consumed);
         let mut position = FxHashMap::default();

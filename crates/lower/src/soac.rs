@@ -57,8 +57,17 @@ impl Lower<'_> {
         Lambda { params, body: Body { stms, result }, ret: types.to_vec() }
     }
 
-    /// The type of a result of a lambda's body, with sizes that are known outside.
+    /// The type of an element that a lambda's body returns, with sizes that are known outside.
     pub(crate) fn regular(&mut self, ty: &LTy, claim: Option<&LTy>) -> Res<LTy> {
+        match self.with_outer_sizes(ty, claim) {
+            Some(ty) => Ok(ty),
+            None => self.unsupported("arrays whose elements differ in size"),
+        }
+    }
+
+    /// The type of a result of a lambda's body, with sizes that are known outside; `None` if there
+    /// are none.
+    pub(crate) fn with_outer_sizes(&mut self, ty: &LTy, claim: Option<&LTy>) -> Option<LTy> {
         let claims = claim.map(LTy::sizes).unwrap_or_default();
         let n_claims = claims.len();
         let mut claims = claims.into_iter();
@@ -78,10 +87,7 @@ impl Lower<'_> {
                 },
             }
         });
-        if irregular {
-            return self.unsupported("arrays whose elements differ in size");
-        }
-        Ok(ty)
+        (!irregular).then_some(ty)
     }
 
     /// `map f xs`; `claim` is the type of the result's elements.

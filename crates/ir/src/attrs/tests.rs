@@ -17,7 +17,20 @@ fn written_forms_are_read_back() {
     for (text, attr) in &SPELLINGS {
         assert_eq!((&Attr::of(text), &attr.to_string()[..]), (attr, *text));
     }
-    for text in ["lent", "unroll(4)", "incremental_inline", "flattening", ""] {
+    for (text, attr) in [("stripmine(3)", Attr::StripMine(3)), ("bound(1000)", Attr::Bound(1000))] {
+        assert_eq!((&Attr::of(text), &attr.to_string()[..]), (&attr, text));
+    }
+    for text in [
+        "lent",
+        "stripmine",
+        "stripmine(x)",
+        "bound(01)",
+        "bound(-1)",
+        "unroll(4)",
+        "incremental_inline",
+        "flattening",
+        "",
+    ] {
         let attr = Attr::of(text);
         assert_eq!(attr, Attr::Other(Arc::from(text)));
         assert_eq!(attr.to_string(), text);
