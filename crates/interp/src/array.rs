@@ -331,7 +331,8 @@ fn scatter(array: &mut Array, slice: &[Extent], block: usize, value: &Data) -> R
 
 /// Writes consecutive blocks of `value` to these start positions.
 pub fn write_blocks(data: &mut Data, starts: &[usize], block: usize, value: &Data) -> Res<()> {
-    with_both!(data, value, (to, from) => {
+    let value = data.unified(value);
+    with_both!(data, &*value, (to, from) => {
         for (i, start) in starts.iter().enumerate() {
             to[*start..start + block].clone_from_slice(&from[i * block..(i + 1) * block]);
         }

@@ -77,6 +77,10 @@ impl Rows {
             (Some(Data::I16(v)), RunValue::Scalar(Scalar::I16(x))) => v.push(x),
             (Some(Data::F16(v)), RunValue::Scalar(Scalar::F16(x))) => v.push(x),
             (Some(Data::Other(v, _)), value) => v.push(value),
+            (Some(data), value @ RunValue::Active(_)) if data.elem() == value.rty() => {
+                data.make_values();
+                return self.push_one(value);
+            }
             _ => return Err(RowError::Type),
         }
         Ok(())
@@ -159,7 +163,8 @@ const fn elem_size<T>(_: &[T]) -> usize {
 
 /// Appends elements of the same type.
 pub fn extend(data: &mut Data, more: &Data) -> Result<(), RowError> {
-    with_both!(data, more, (x, y) => {
+    let more = data.unified(more);
+    with_both!(data, &*more, (x, y) => {
         x.try_reserve(y.len()).map_err(|_| RowError::Memory)?;
         x.extend_from_slice(y);
     }, else return Err(RowError::Type));
@@ -168,7 +173,8 @@ pub fn extend(data: &mut Data, more: &Data) -> Result<(), RowError> {
 
 /// Appends `with`, of the same type, `times` times.
 pub fn extend_with(data: &mut Data, times: usize, with: &Data) -> Result<(), RowError> {
-    with_both!(data, with, (x, y) => {
+    let with = data.unified(with);
+    with_both!(data, &*with, (x, y) => {
         for _ in 0..times {
             x.extend_from_slice(y);
         }

@@ -3,12 +3,12 @@
 use crate::debug::ActiveCall;
 use crate::failure::{Class, Failure, Res};
 use crate::machine::{Args, Machine, NO_SPAN};
+use crate::operation::{compare, number};
 use crate::shape::{INVALID_SIZES, Mode};
 use crate::tree::{Comparison, Function, Slot};
 use crate::value::{FunKind, FunValue, RunType, RunValue};
 use check::intrinsics::{Intrinsic, bits_type, conversion};
-use prim::{BinOp, ConvOp, Scalar, ScalarType};
-use smallvec::SmallVec;
+use prim::{ConvOp, ScalarOp};
 use std::rc::Rc;
 use syntax::span::Span;
 
@@ -126,6 +126,12 @@ impl Machine<'_> {
     /// Calls a definition with as many arguments as it takes.
     pub fn call_global(&mut self, id: u32, inst: &[RunValue], args: Args) -> Res<RunValue> {
         let func = self.interp.func(id)?;
+        if !self.running.is_empty()
+            && let Some((fun, ty)) = func.math
+            && args.iter().any(|arg| matches!(arg, RunValue::Active(_)))
+        {
+            return self.derived(&ScalarOp::Math(fun, ty, args.into_iter().collect()));
+        }
         self.framed(&func, |machine| {
             machine.bind_args(&func, &[], inst, args)?;
             machine.run_tail_calls(id, &func)
@@ -186,58 +192,43 @@ impl Machine<'_> {
 
     /// Applies a function to two arguments.
     pub fn apply2(&mut self, fun: &RunValue, x: RunValue, y: RunValue) -> Res<RunValue> {
-        if let (RunValue::Fun(fun), RunValue::Scalar(x), RunValue::Scalar(y)) = (fun, &x, &y)
+        if let (RunValue::Fun(fun), RunValue::Scalar(_), RunValue::Scalar(_)) = (fun, &x, &y)
             && let FunKind::Intrinsic(Intrinsic::Binary(op, ty), _) = &fun.kind
             && fun.args.is_empty()
         {
             self.step()?;
             if self.nans {
-                return self.apply_watched(*op, *ty, *x, *y);
+                return self.apply_watched(*op, *ty, &x, &y);
             }
-            return binary(*op, *ty, *x, *y, NO_SPAN).map(RunValue::Scalar);
+            return self.binary(*op, *ty, &x, &y, NO_SPAN);
         }
         self.apply(fun, Args::from_iter([x, y]))
     }
 
     fn intrinsic(&mut self, fun: Intrinsic, types: &[Rc<RunType>], args: Args) -> Res<RunValue> {
-        let scalars: SmallVec<[Scalar; 3]> = args
-            .iter()
-            .map_while(|arg| match arg {
-                RunValue::Scalar(x) => Some(*x),
-                _ => None,
-            })
-            .collect();
         let wrong = || Failure::bug("a built-in function with arguments of wrong types");
-        let result = match (fun, scalars.as_slice()) {
+        let result = match (fun, args.as_slice()) {
             (Intrinsic::Array(fun), _) => return self.array_fun(fun, types, args, NO_SPAN),
-            (Intrinsic::Equal { negate }, _) => match args.as_slice() {
-                [x, y] => Scalar::Bool(x.equals(y) != negate),
-                _ => return Err(wrong()),
-            },
-            (Intrinsic::Binary(op, ty), [x, y]) => binary(op, ty, *x, *y, NO_SPAN)?,
+            (Intrinsic::Equal { negate }, [x, y]) => RunValue::bool(x.equals(y) != negate),
+            (Intrinsic::Binary(op, ty), [x, y]) => self.binary(op, ty, x, y, NO_SPAN)?,
             (Intrinsic::Compare { op, swap, negate, .. }, [x, y]) => {
-                Scalar::Bool(compare(Comparison { op, swap, negate }, *x, *y)?)
+                RunValue::bool(compare(Comparison { op, swap, negate }, number(x)?, number(y)?)?)
             }
-            (Intrinsic::Unary(op, _), [x]) => prim::eval::unary(op, *x).ok_or_else(wrong)?,
+            (Intrinsic::Unary(op, _), [x]) => self.unary(op, x)?,
             (Intrinsic::Convert { from, to }, [x]) => match conversion(from, to) {
-                Some(op) => prim::eval::convert(op, *x, to.prim()).ok_or_else(wrong)?,
-                None => *x,
+                Some(op) => self.convert(op, x, to.prim())?,
+                None => x.clone(),
             },
-            (Intrinsic::ToBits(ty), [x]) => {
-                let to = bits_type(ty).prim();
-                prim::eval::convert(ConvOp::ToBits, *x, to).ok_or_else(wrong)?
-            }
-            (Intrinsic::FromBits(ty), [x]) => {
-                prim::eval::convert(ConvOp::FromBits, *x, ty.prim()).ok_or_else(wrong)?
-            }
-            (Intrinsic::Fma(_), [x, y, z]) => prim::eval::fma(*x, *y, *z).ok_or_else(wrong)?,
-            (Intrinsic::Math(fun, _), args) => prim::eval::math(fun, args).ok_or_else(wrong)?,
+            (Intrinsic::ToBits(ty), [x]) => self.convert(ConvOp::ToBits, x, bits_type(ty).prim())?,
+            (Intrinsic::FromBits(ty), [x]) => self.convert(ConvOp::FromBits, x, ty.prim())?,
+            (Intrinsic::Fma(_), [x, y, z]) => self.fma(x, y, z)?,
+            (Intrinsic::Math(fun, _), args) => self.math(fun, args)?,
             _ => return Err(wrong()),
         };
         if self.nans && !matches!(fun, Intrinsic::FromBits(_)) {
-            self.check_new_nan(&scalars, result, NO_SPAN)?;
+            self.check_new_nan(&args, &result, NO_SPAN)?;
         }
-        Ok(RunValue::Scalar(result))
+        Ok(result)
     }
 }
 
@@ -246,41 +237,4 @@ fn of_argument(failure: &Failure, name: &str, span: Span) -> Box<Failure> {
     let mismatch = failure.message.strip_prefix("Value").unwrap_or("");
     let end = if mismatch.is_empty() { "." } else { mismatch };
     Failure::at(span, format!("{INVALID_SIZES}: {name}{end}"))
-}
-
-/// Evaluates `x op y`, with the operator's run-time checks.
-pub fn binary(op: BinOp, ty: ScalarType, x: Scalar, y: Scalar, span: Span) -> Res<Scalar> {
-    let fast = match (op, x, y) {
-        (BinOp::Add, Scalar::I64(x), Scalar::I64(y)) => Some(Scalar::I64(x.wrapping_add(y))),
-        (BinOp::Sub, Scalar::I64(x), Scalar::I64(y)) => Some(Scalar::I64(x.wrapping_sub(y))),
-        (BinOp::Mul, Scalar::I64(x), Scalar::I64(y)) => Some(Scalar::I64(x.wrapping_mul(y))),
-        (BinOp::Add, Scalar::I32(x), Scalar::I32(y)) => Some(Scalar::I32(x.wrapping_add(y))),
-        (BinOp::Sub, Scalar::I32(x), Scalar::I32(y)) => Some(Scalar::I32(x.wrapping_sub(y))),
-        (BinOp::Mul, Scalar::I32(x), Scalar::I32(y)) => Some(Scalar::I32(x.wrapping_mul(y))),
-        (BinOp::FAdd, Scalar::F32(x), Scalar::F32(y)) => Some(Scalar::F32(x + y)),
-        (BinOp::FMul, Scalar::F32(x), Scalar::F32(y)) => Some(Scalar::F32(x * y)),
-        (BinOp::FAdd, Scalar::F64(x), Scalar::F64(y)) => Some(Scalar::F64(x + y)),
-        (BinOp::FMul, Scalar::F64(x), Scalar::F64(y)) => Some(Scalar::F64(x * y)),
-        (BinOp::Pow, x, y) if ty.is_signed() && y.as_i64().is_some_and(|y| y < 0) => {
-            debug_assert_eq!(x.ty(), y.ty(), "operands of one type");
-            return Err(Failure::at(span, "negative exponent"));
-        }
-        _ => prim::eval::binary(op, x, y),
-    };
-    fast.ok_or_else(|| {
-        if op.is_division() {
-            Failure::at(span, "division by zero")
-        } else {
-            Failure::bug(format_args!("`{}` with operands of wrong types", op.name()))
-        }
-    })
-}
-
-/// Evaluates a comparison of two scalars.
-pub fn compare(comparison: Comparison, x: Scalar, y: Scalar) -> Res<bool> {
-    let (x, y) = if comparison.swap { (y, x) } else { (x, y) };
-    match prim::eval::compare(comparison.op, x, y) {
-        Some(holds) => Ok(holds != comparison.negate),
-        None => Err(Failure::bug("a comparison of operands of wrong types")),
-    }
 }

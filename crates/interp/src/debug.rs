@@ -6,7 +6,7 @@
 //! and variables keep their values after their last use. That costs time, so programs are watched
 //! only on request.
 
-use crate::call::binary;
+use crate::derivative::plain;
 use crate::failure::{Class, Failure, Res};
 use crate::machine::{Machine, NO_SPAN};
 use crate::tree::{Node, SizeExpr, SizedType, Slot};
@@ -150,49 +150,53 @@ impl Machine<'_> {
 
     /// The value of an operator, with a check for new NaNs.
     pub(crate) fn eval_watched(&mut self, node: &Node, span: Span) -> Res<RunValue> {
-        let mut operands: SmallVec<[Scalar; 3]> = SmallVec::new();
+        let mut operands: SmallVec<[RunValue; 3]> = SmallVec::new();
         let result = match node {
             Node::Binary(op, ty, pair, span) => {
-                operands.push(self.scalar(&pair.0)?);
-                operands.push(self.scalar(&pair.1)?);
-                binary(*op, *ty, operands[0], operands[1], *span)?
+                operands.push(self.eval(&pair.0)?);
+                operands.push(self.eval(&pair.1)?);
+                self.binary(*op, *ty, &operands[0], &operands[1], *span)?
             }
             Node::Math(fun, nodes) => {
                 for node in nodes {
-                    operands.push(self.scalar(node)?);
+                    operands.push(self.eval(node)?);
                 }
-                let value = prim::eval::math(*fun, &operands);
-                value.ok_or_else(|| Failure::bug(fun.name()))?
+                self.math(*fun, &operands)?
             }
             Node::Fma(nodes) => {
                 for node in nodes.iter() {
-                    operands.push(self.scalar(node)?);
+                    operands.push(self.eval(node)?);
                 }
-                let value = prim::eval::fma(operands[0], operands[1], operands[2]);
-                value.ok_or_else(|| Failure::bug("fma"))?
+                self.fma(&operands[0], &operands[1], &operands[2])?
             }
             other => return self.eval(other),
         };
         if self.nans {
-            self.check_new_nan(&operands, result, span)?;
+            self.check_new_nan(&operands, &result, span)?;
         }
-        Ok(RunValue::Scalar(result))
+        Ok(result)
     }
 
     /// The application of an operator that is a function value, with a check for new NaNs.
     #[cold]
     #[inline(never)]
-    pub(crate) fn apply_watched(&mut self, op: BinOp, ty: ScalarType, x: Scalar, y: Scalar) -> Res<RunValue> {
-        let z = binary(op, ty, x, y, NO_SPAN)?;
-        self.check_new_nan(&[x, y], z, NO_SPAN)?;
-        Ok(RunValue::Scalar(z))
+    pub(crate) fn apply_watched(
+        &mut self,
+        op: BinOp,
+        ty: ScalarType,
+        x: &RunValue,
+        y: &RunValue,
+    ) -> Res<RunValue> {
+        let z = self.binary(op, ty, x, y, NO_SPAN)?;
+        self.check_new_nan(&[x.clone(), y.clone()], &z, NO_SPAN)?;
+        Ok(z)
     }
 
     /// Stops if an operator yielded a NaN from operands that are not NaN.
     #[cold]
     #[inline(never)]
-    pub(crate) fn check_new_nan(&mut self, operands: &[Scalar], result: Scalar, span: Span) -> Res<()> {
-        if !is_nan(result) || operands.iter().any(|x| is_nan(*x)) {
+    pub(crate) fn check_new_nan(&mut self, operands: &[RunValue], result: &RunValue, span: Span) -> Res<()> {
+        if !is_nan(result) || operands.iter().any(is_nan) {
             return Ok(());
         }
         self.stop(Reason::NewNan, span)
@@ -238,7 +242,7 @@ impl Machine<'_> {
         let value = |slot: Slot| self.stack.get(active.base + slot as usize);
         let mut sizes = FxHashMap::default();
         for one in &visible {
-            if one.source == Ty::I64 && matches!(value(one.slot), Some(RunValue::Scalar(_))) {
+            if one.source == Ty::I64 && value(one.slot).and_then(RunValue::as_scalar).is_some() {
                 sizes.insert(one.slot, Rc::from(&*one.name));
             }
         }
@@ -250,7 +254,7 @@ impl Machine<'_> {
             };
             let mut ty = String::new();
             if types.push(&one.ty, &Shape::of(value), &mut ty).is_some() {
-                let local = Local { name: one.name.clone(), ty, value: value.clone() };
+                let local = Local { name: one.name.clone(), ty, value: plain(value) };
                 locals.push((!sizes.contains_key(&one.slot), local));
             }
         }
@@ -259,11 +263,11 @@ impl Machine<'_> {
     }
 }
 
-fn is_nan(x: Scalar) -> bool {
-    match x {
-        Scalar::F16(x) => x.is_nan(),
-        Scalar::F32(x) => x.is_nan(),
-        Scalar::F64(x) => x.is_nan(),
+fn is_nan(x: &RunValue) -> bool {
+    match x.as_scalar() {
+        Some(Scalar::F16(x)) => x.is_nan(),
+        Some(Scalar::F32(x)) => x.is_nan(),
+        Some(Scalar::F64(x)) => x.is_nan(),
         _ => false,
     }
 }

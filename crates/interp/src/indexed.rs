@@ -7,7 +7,6 @@ use crate::failure::{Failure, Res};
 use crate::machine::Args;
 use crate::shape::shapes_differ;
 use crate::value::{Array, Dims, RunType, RunValue};
-use prim::Scalar;
 use std::rc::Rc;
 use syntax::span::Span;
 
@@ -39,10 +38,7 @@ impl Arguments {
 
     /// The next argument, an `i64`.
     pub fn i64(&mut self) -> Res<i64> {
-        match self.next()? {
-            RunValue::Scalar(Scalar::I64(x)) => Ok(x),
-            _ => Err(Failure::bug("an argument that is not an `i64`")),
-        }
+        self.next()?.as_i64().ok_or_else(|| Failure::bug("an argument that is not an `i64`"))
     }
 }
 
@@ -75,10 +71,8 @@ pub struct Bin {
 pub fn bucket(dest: &Array, index: &RunValue) -> Option<Bin> {
     let (mut at, mut rank) = (0, 0);
     let mut step = |x: &RunValue| {
-        let (RunValue::Scalar(Scalar::I64(i)), Some(size)) = (x, dest.shape.get(rank)) else {
-            return None;
-        };
-        if *i < 0 || i >= size {
+        let (i, size) = (x.as_i64()?, dest.shape.get(rank)?);
+        if i < 0 || i >= *size {
             return None;
         }
         at = at * size + i;

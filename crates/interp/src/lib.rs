@@ -24,6 +24,7 @@ mod binding_site;
 mod build;
 mod call;
 mod debug;
+mod derivative;
 mod dont_care;
 mod failure;
 mod indexed;
@@ -31,6 +32,7 @@ mod interface;
 mod last_use;
 mod loops;
 mod machine;
+mod operation;
 mod resolve;
 mod shape;
 mod show;
@@ -51,7 +53,9 @@ use ::value::Value;
 use check::tast::{Entry, Program, Ty, VarId};
 use failure::Res;
 use machine::{Args, Machine};
+use prim::{MathFun, PrimType};
 use resolve::Globals;
+use rustc_hash::FxHashMap;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -75,6 +79,8 @@ pub struct Interp {
     globals: Globals,
     code: Vec<OnceCell<Rc<Function>>>,
     constants: Vec<RefCell<Option<RunValue>>>,
+    /// The definitions of mathematical functions.
+    math: FxHashMap<(MathFun, PrimType), u32>,
     tracer: RefCell<Option<Tracer>>,
     deadline: RefCell<Option<Instant>>,
     interrupt: RefCell<Option<Arc<AtomicBool>>>,
@@ -89,7 +95,9 @@ impl Interp {
     /// Takes a program that was checked without errors.
     pub fn new(program: Arc<Program>) -> Self {
         let numbered = program.defs.iter().zip(0u32..);
-        let globals = numbered.map(|(def, number)| (def.var, number)).collect();
+        let globals = numbered.clone().map(|(def, number)| (def.var, number)).collect();
+        let math =
+            numbered.filter_map(|(def, number)| Some((resolve::math_function(def)?, number))).collect();
         let n = program.defs.len();
         let prelude = program.defs.iter().filter(|def| def.is_prelude);
         let last = prelude.map(|def| def.span.file.0).max();
@@ -99,6 +107,7 @@ impl Interp {
             globals,
             code: (0..n).map(|_| OnceCell::new()).collect(),
             constants: (0..n).map(|_| RefCell::new(None)).collect(),
+            math,
             tracer: RefCell::new(None),
             deadline: RefCell::new(None),
             interrupt: RefCell::new(None),
@@ -249,6 +258,10 @@ impl Interp {
     pub(crate) fn is_prelude(&self, id: u32) -> bool {
         let def = self.program.defs.get(id as usize);
         def.is_some_and(|def| def.is_prelude)
+    }
+
+    pub(crate) fn math_definition(&self, fun: MathFun, ty: PrimType) -> Option<u32> {
+        self.math.get(&(fun, ty)).copied()
     }
 
     pub(crate) fn constant(&self, id: u32) -> Option<RunValue> {

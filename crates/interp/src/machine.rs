@@ -4,9 +4,11 @@
 //! the native stack, which grows as needed, up to a limit on the depth of calls.
 
 use crate::Interp;
-use crate::call::{binary, compare};
 use crate::debug::{ActiveCall, Debugger};
+use crate::derivative::Running;
+use crate::derivative::active::Level;
 use crate::failure::{Class, Failure, Res};
+use crate::operation::{compare, number};
 use crate::shape::Mode;
 use crate::tree::{Bind, Instance, Node, Param, Pat, SizeExpr, SizedType, Slot};
 use crate::value::{FunKind, FunValue, Parts, RunType, RunValue};
@@ -52,6 +54,10 @@ pub struct Machine<'a> {
     pub(crate) bound_args: Vec<Args>,
     /// The number of size expressions that are being evaluated for checks.
     pub(crate) size_depth: u32,
+    /// The derivatives that are being computed, from the outermost.
+    pub(crate) running: Vec<Running>,
+    /// The level of the newest derivative so far.
+    pub(crate) last_level: Level,
 }
 
 impl<'a> Machine<'a> {
@@ -72,6 +78,8 @@ impl<'a> Machine<'a> {
             comparable: false,
             bound_args: Vec::new(),
             size_depth: 0,
+            running: Vec::new(),
+            last_level: 0,
         }
     }
 
@@ -182,7 +190,10 @@ impl<'a> Machine<'a> {
         match (pat, value) {
             (Pat::Var(_) | Pat::Wild, _) => true,
             (Pat::Checked(pat, _), value) => Self::matches(pat, value),
-            (Pat::Lit(x), RunValue::Scalar(y)) => prim::eval::compare(CmpOp::Eq, *x, *y) == Some(true),
+            (Pat::Lit(x), RunValue::Scalar(_) | RunValue::Active(_)) => {
+                let y = value.as_scalar();
+                y.is_some_and(|y| prim::eval::compare(CmpOp::Eq, *x, y) == Some(true))
+            }
             (Pat::Parts(pats), RunValue::Tuple(parts)) => pats.iter().all(|(at, pat)| {
                 let part = parts.get(*at as usize);
                 part.is_some_and(|part| Self::matches(pat, part))
@@ -215,19 +226,16 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The value of a scalar expression.
+    /// The value of a scalar expression, without its derivatives.
     pub fn scalar(&mut self, node: &Node) -> Res<Scalar> {
         match self.eval(node)? {
             RunValue::Scalar(x) => Ok(x),
-            _ => Err(Failure::bug("a value that is not a scalar")),
+            other => number(&other),
         }
     }
 
     pub(crate) fn truth(&mut self, node: &Node) -> Res<bool> {
-        match self.eval(node)? {
-            RunValue::Scalar(Scalar::Bool(x)) => Ok(x),
-            _ => Err(Failure::bug("a value that is not a `bool`")),
-        }
+        truth(&self.eval(node)?)
     }
 
     /// The values of arguments, evaluated from the last to the first.
@@ -259,9 +267,9 @@ impl<'a> Machine<'a> {
         match node {
             Node::Const(_) | Node::Slot(_) | Node::Move(_) => self.eval(node),
             Node::Binary(op, ty, pair, span) => {
-                let x = self.scalar(&pair.0)?;
-                let y = self.scalar(&pair.1)?;
-                binary(*op, *ty, x, y, *span).map(RunValue::Scalar)
+                let x = self.eval(&pair.0)?;
+                let y = self.eval(&pair.1)?;
+                self.binary(*op, *ty, &x, &y, *span)
             }
             Node::Compare(comparison, pair) => {
                 let x = self.scalar(&pair.0)?;
@@ -269,31 +277,25 @@ impl<'a> Machine<'a> {
                 Ok(RunValue::bool(compare(*comparison, x, y)?))
             }
             Node::Unary(op, inner) => {
-                let x = self.scalar(inner)?;
-                let value = prim::eval::unary(*op, x);
-                value.map(RunValue::Scalar).ok_or_else(|| Failure::bug(op.name()))
+                let x = self.eval(inner)?;
+                self.unary(*op, &x)
             }
             Node::Convert(op, to, inner) => {
-                let x = self.scalar(inner)?;
-                let value = prim::eval::convert(*op, x, *to);
-                value
-                    .map(RunValue::Scalar)
-                    .ok_or_else(|| Failure::bug("a conversion of an operand of wrong type"))
+                let x = self.eval(inner)?;
+                self.convert(*op, &x, *to)
             }
             Node::Math(fun, nodes) => {
-                let mut args: SmallVec<[Scalar; 2]> = SmallVec::new();
+                let mut args: SmallVec<[RunValue; 2]> = SmallVec::new();
                 for node in nodes {
-                    args.push(self.scalar(node)?);
+                    args.push(self.eval(node)?);
                 }
-                let value = prim::eval::math(*fun, &args);
-                value.map(RunValue::Scalar).ok_or_else(|| Failure::bug(fun.name()))
+                self.math(*fun, &args)
             }
             Node::Fma(nodes) => {
-                let x = self.scalar(&nodes[0])?;
-                let y = self.scalar(&nodes[1])?;
-                let z = self.scalar(&nodes[2])?;
-                let value = prim::eval::fma(x, y, z);
-                value.map(RunValue::Scalar).ok_or_else(|| Failure::bug("fma"))
+                let x = self.eval(&nodes[0])?;
+                let y = self.eval(&nodes[1])?;
+                let z = self.eval(&nodes[2])?;
+                self.fma(&x, &y, &z)
             }
             Node::Equal(negate, pair) => {
                 let x = self.eval(&pair.0)?;
@@ -558,6 +560,12 @@ impl<'a> Machine<'a> {
 /// A function value without arguments.
 fn function(kind: FunKind) -> RunValue {
     RunValue::Fun(Rc::new(FunValue { kind, args: Vec::new() }))
+}
+
+/// The truth value without its derivatives.
+pub fn truth(value: &RunValue) -> Res<bool> {
+    let truth = value.as_scalar().and_then(Scalar::as_bool);
+    truth.ok_or_else(|| Failure::bug("a value that is not a `bool`"))
 }
 
 /// An integer as an `i64`, according to its signedness; a larger unsigned number becomes

@@ -19,7 +19,7 @@ use crate::last_use;
 use crate::tree::{Function, Index, Node, Range, SizedType, Slot, Subject};
 use crate::value::{RunType, RunValue};
 use check::tast::{self, Attr, Def, Exp, ExpKind, Lambda, Program, RetType, Ty, TyVarId, VarId};
-use prim::ScalarType;
+use prim::{MathFun, PrimType, ScalarType};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -91,7 +91,18 @@ pub fn definition(program: &Program, globals: &Globals, def: &Def, options: Opti
         nans: options.nans,
         check_sizes: options.check_sizes,
     };
-    resolver.function(def).0
+    Function { math: math_function(def), ..resolver.function(def).0 }
+}
+
+/// The mathematical function that a definition of the prelude defines, and its type.
+pub fn math_function(def: &Def) -> Option<(MathFun, PrimType)> {
+    let marks = if def.is_prelude { def.attrs.as_slice() } else { &[] };
+    let mark = marks.iter().find(|attr| &*attr.name == "math")?;
+    let fun = MathFun::from_name(&mark.args.first()?.name)?;
+    match def.ret.ty {
+        Ty::Scalar(ty) if fun.has_definition(ty.prim()) => Some((fun, ty.prim())),
+        _ => None,
+    }
 }
 
 /// The resolution of a name.
@@ -234,6 +245,7 @@ impl Resolver<'_> {
             check,
             body: code,
             span,
+            math: None,
             scope: self.watched.map(|_| frame.seen.into()),
         };
         (func, outer)

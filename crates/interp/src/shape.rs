@@ -7,7 +7,6 @@ use crate::failure::{Class, Failure, Res};
 use crate::machine::Machine;
 use crate::tree::{SizeExpr, SizedType, Slot};
 use crate::value::{Array, Data, RunType, RunValue, UNKNOWN};
-use prim::Scalar;
 use std::fmt::Write as _;
 use std::rc::Rc;
 use syntax::span::Span;
@@ -55,13 +54,9 @@ impl Machine<'_> {
         Ok(match dim {
             SizeExpr::Any => None,
             SizeExpr::Const(n) => Some(*n),
-            SizeExpr::Slot(slot) => match self.peek(*slot) {
-                RunValue::Scalar(Scalar::I64(n)) => Some(*n),
-                _ => None,
-            },
+            SizeExpr::Slot(slot) => self.peek(*slot).as_i64(),
             SizeExpr::Exp(node) => match self.eval(node) {
-                Ok(RunValue::Scalar(Scalar::I64(n))) => Some(n),
-                Ok(_) => None,
+                Ok(value) => value.as_i64(),
                 // A size may mention variables that are unbound here.
                 Err(failure) if failure.class == Class::Unbound => None,
                 Err(failure) => return Err(failure),
@@ -175,12 +170,11 @@ impl Machine<'_> {
             SizeExpr::Any => true,
             SizeExpr::Const(n) => *n == actual || mode == Mode::BindSizes,
             SizeExpr::Slot(slot) => match self.peek(*slot) {
-                RunValue::Scalar(Scalar::I64(n)) => *n == actual || mode == Mode::BindSizes,
                 RunValue::Unbound => {
                     self.set(*slot, RunValue::i64(actual));
                     true
                 }
-                _ => true,
+                size => size.as_i64().is_none_or(|n| n == actual || mode == Mode::BindSizes),
             },
             SizeExpr::Exp(_) if mode == Mode::Strict => self.dim(dim)?.is_none_or(|wanted| wanted == actual),
             SizeExpr::Exp(_) => true,

@@ -16,7 +16,9 @@ pub fn show(value: &RunValue, ty: &RunType) -> String {
 
 fn push(value: &RunValue, ty: &RunType, out: &mut String) {
     match (value, ty) {
-        (RunValue::Scalar(x), ty) => push_scalar(*x, ty, out),
+        (RunValue::Scalar(_) | RunValue::Active(_), ty) => {
+            value.as_scalar().into_iter().for_each(|x| push_scalar(x, ty, out));
+        }
         (RunValue::Array(array), ty) => push_array(array, 0, 0, ty, out),
         (RunValue::Tuple(parts), RunType::Record(names, tys)) => {
             out.push('{');

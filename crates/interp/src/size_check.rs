@@ -35,7 +35,6 @@ use crate::shape::{push_shape, push_type};
 use crate::tree::{Function, SizeCheck, SizeExpr, SizedType, Slot, Subject};
 use crate::value::{Array, Data, Dims, RunType, RunValue, UNKNOWN};
 use check::tast::{Dim, Exp, ExpKind, Ty, VarId};
-use prim::Scalar;
 use std::fmt::Write as _;
 use std::rc::Rc;
 use syntax::span::Span;
@@ -166,8 +165,8 @@ impl Machine<'_> {
 
     /// Fails if a size argument of a call differs from the size of the arguments.
     fn check_size_arg(&self, claimed: &RunValue, actual: &RunValue, var: VarId) -> Res<()> {
-        match (claimed, actual) {
-            (RunValue::Scalar(claimed), RunValue::Scalar(actual)) if claimed != actual => {
+        match (claimed.as_scalar(), actual.as_scalar()) {
+            (Some(claimed), Some(actual)) if claimed != actual => {
                 let (program, claimed) = (self.interp.program(), claimed.as_i64().unwrap_or(0));
                 let actual = actual.as_i64().unwrap_or(0);
                 if claimed < 0 && actual == 0 {
@@ -363,10 +362,8 @@ impl Machine<'_> {
         }
         let sites = vars.into_iter().filter_map(|var| {
             let slot = check.vars.iter().find(|(known, _)| *known == var);
-            let value = match slot.map(|(_, slot)| self.peek(*slot)) {
-                Some(RunValue::Scalar(Scalar::I64(n))) => format!(" ({n})"),
-                _ => String::new(),
-            };
+            let value = slot.and_then(|(_, slot)| self.peek(*slot).as_i64());
+            let value = value.map_or_else(String::new, |n| format!(" ({n})"));
             let note = format!("size `{}`{value} is bound", program.name(var));
             Some((note, binding_site(program, var)?))
         });

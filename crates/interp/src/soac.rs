@@ -2,15 +2,15 @@
 
 use crate::array::{gather_blocks, out_of_memory};
 use crate::build::{Rows, extend, extend_with, fits, reserve};
-use crate::failure::{Class, Failure, Res};
+use crate::derivative::Mode;
+use crate::failure::{Failure, Res};
 use crate::indexed::{
     Arguments, bin_value, bucket, flat_index, flat_update, reshaped, rows_at, scatter, set_bin,
 };
-use crate::machine::{Args, Machine};
+use crate::machine::{Args, Machine, truth};
 use crate::shape::{push_shape, shapes_differ};
 use crate::value::{Accumulator, Array, Data, Dims, Parts, RunType, RunValue};
 use check::intrinsics::ArrayFun;
-use prim::Scalar;
 use std::cell::RefCell;
 use std::rc::Rc;
 use syntax::span::Span;
@@ -149,10 +149,7 @@ impl Machine<'_> {
             | ArrayFun::Break
             | ArrayFun::Trace
             | ArrayFun::Scratch => given.next(),
-            ArrayFun::WithVjp => {
-                let (f, _, x) = (given.next()?, given.next()?, given.next()?);
-                self.apply1(&f, x)
-            }
+            ArrayFun::WithVjp => self.with_vjp(given, types, span),
             ArrayFun::FlatIndex2d => flat_index(given, 2, span),
             ArrayFun::FlatIndex3d => flat_index(given, 3, span),
             ArrayFun::FlatIndex4d => flat_index(given, 4, span),
@@ -172,20 +169,15 @@ impl Machine<'_> {
                 let (acc, i, v) = (given.next()?, given.i64()?, given.next()?);
                 self.acc_write(acc, i, v)
             }
-            ArrayFun::Jvp2 | ArrayFun::Vjp2 | ArrayFun::Jmp2 | ArrayFun::Mjp2 => {
-                let text = format!("not supported yet: automatic differentiation ({})", fun.name());
-                Err(Failure::new(Class::Unsupported, text).with_caller(span))
-            }
+            ArrayFun::Jvp2 => self.derivative(Mode::Forward, given, types, span),
+            ArrayFun::Vjp2 => self.derivative(Mode::Reverse, given, types, span),
+            ArrayFun::Jmp2 => self.derivative_of_seeds(Mode::Forward, given, types, span),
+            ArrayFun::Mjp2 => self.derivative_of_seeds(Mode::Reverse, given, types, span),
         }
     }
 
     fn flags(&mut self, p: &RunValue, xs: &Array) -> Res<Vec<bool>> {
-        (0..xs.len())
-            .map(|i| match self.apply1(p, xs.row(i))? {
-                RunValue::Scalar(Scalar::Bool(keep)) => Ok(keep),
-                _ => Err(Failure::bug("a predicate whose result is not a `bool`")),
-            })
-            .collect()
+        (0..xs.len()).map(|i| truth(&self.apply1(p, xs.row(i))?)).collect()
     }
 
     fn hist(&mut self, dest: Rc<Array>, op: &RunValue, is: &Array, vs: &Array) -> Res<RunValue> {

@@ -45,6 +45,8 @@ pub struct Function {
     pub body: Node,
     /// Its source span.
     pub span: Span,
+    /// The mathematical function that it defines.
+    pub math: Option<(MathFun, PrimType)>,
     /// The variables in scope in parts of the body, if the program is watched.
     pub scope: Option<Rc<[ScopedVar]>>,
 }

@@ -1,15 +1,17 @@
 //! Values during evaluation, and types that describe absent elements.
 //!
 //! Arrays of scalars, of any rank, are one vector in row-major order. Arrays of anything else
-//! (tuples, sums, functions) are vectors of values, likewise row-major over all dimensions. Values
-//! are reference-counted; writing to a shared array copies it first (copy on write).
+//! (tuples, sums, functions, scalars with derivatives) are vectors of values, likewise row-major
+//! over all dimensions. Values are reference-counted; writing to a shared array copies it first (copy on write).
 
+use crate::derivative::Active;
 use crate::tree::Function;
 use check::intrinsics::Intrinsic;
 use check::tast::Name;
 use half::f16;
 use prim::{Scalar, ScalarType};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -27,6 +29,8 @@ pub enum RunValue {
     Unbound,
     /// A scalar; the signedness of an integer is in its type only.
     Scalar(Scalar),
+    /// A scalar with derivatives.
+    Active(Rc<Active>),
     /// An array.
     Array(Rc<Array>),
     /// A tuple, or a record, whose fields are sorted by label.
@@ -69,7 +73,8 @@ pub enum Data {
     F64(Vec<f64>),
     /// Truth values.
     Bool(Vec<bool>),
-    /// Values that are neither scalars nor arrays. The type is only relevant if there are none.
+    /// Values that are neither scalars nor arrays, or scalars some of which have derivatives. The
+    /// type is only relevant if there are none.
     Other(Vec<RunValue>, Rc<RunType>),
 }
 
@@ -231,9 +236,36 @@ impl Data {
             (Self::F64(v), RunValue::Scalar(Scalar::F64(x))) => v[at] = x,
             (Self::Bool(v), RunValue::Scalar(Scalar::Bool(x))) => v[at] = x,
             (Self::Other(v, _), value) => v[at] = value,
+            (data, value @ RunValue::Active(_)) if data.elem() == value.rty() => {
+                data.make_values();
+                return data.set(at, value);
+            }
             _ => return false,
         }
         true
+    }
+
+    /// Turns the elements into values, so that scalars can have derivatives.
+    pub fn make_values(&mut self) {
+        if !matches!(self, Self::Other(..)) {
+            let values = (0..self.len()).map(|at| self.get(at)).collect();
+            *self = Self::Other(values, self.elem());
+        }
+    }
+
+    /// The elements of another vector in the representation of this one. If only one of the two
+    /// vectors of scalars has derivatives, this vector gets the representation with derivatives.
+    pub fn unified<'d>(&mut self, other: &'d Self) -> Cow<'d, Self> {
+        let (here, there) = (matches!(self, Self::Other(..)), matches!(other, Self::Other(..)));
+        if here == there || self.elem() != other.elem() {
+            return Cow::Borrowed(other);
+        }
+        self.make_values();
+        let mut other = Cow::Borrowed(other);
+        if here {
+            other.to_mut().make_values();
+        }
+        other
     }
 
     /// A copy of the elements `start..end`, which must be in bounds.
@@ -242,7 +274,7 @@ impl Data {
             && start == end
         {
             let ty = v.first().map_or_else(|| Rc::clone(ty), RunValue::rty);
-            return Self::Other(Vec::new(), ty);
+            return Self::empty_of(&ty);
         }
         map_data!(self, v => v[start..end].to_vec())
     }
@@ -393,8 +425,9 @@ impl RunValue {
     /// and constructors have no names.
     pub fn rty(&self) -> Rc<RunType> {
         Rc::new(match self {
-            Self::Scalar(x) => {
-                let ty = ScalarType::ALL.iter().find(|ty| ty.prim() == x.ty());
+            Self::Scalar(_) | Self::Active(_) => {
+                let ty = self.as_scalar().map(Scalar::ty);
+                let ty = ScalarType::ALL.iter().find(|scalar| Some(scalar.prim()) == ty);
                 ty.map_or(RunType::Unknown, |ty| RunType::Scalar(*ty))
             }
             Self::Array(array) => RunType::Array(array.len() as i64, array.row_type()),
@@ -408,6 +441,10 @@ impl RunValue {
     pub fn equals(&self, other: &Self) -> bool {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || match (self, other) {
             (Self::Scalar(x), Self::Scalar(y)) => same(*x, *y),
+            (Self::Scalar(_) | Self::Active(_), Self::Scalar(_) | Self::Active(_)) => {
+                let (x, y) = (self.as_scalar(), other.as_scalar());
+                x.zip(y).is_some_and(|(x, y)| same(x, y))
+            }
             (Self::Tuple(xs), Self::Tuple(ys)) => {
                 xs.len() == ys.len() && xs.iter().zip(ys.iter()).all(|(x, y)| x.equals(y))
             }

@@ -79,7 +79,9 @@ impl At {
             PrimType::F16 => Scalar::F16(f16_from_f64(x)),
             PrimType::F32 => Scalar::F32(x as f32),
             PrimType::F64 => Scalar::F64(x),
-            ty => Scalar::int(ty, x as i64),
+            ty @ (PrimType::I8 | PrimType::I16 | PrimType::I32 | PrimType::I64 | PrimType::Bool) => {
+                Scalar::int(ty, x as i64)
+            }
         })
     }
 
