@@ -177,11 +177,15 @@ impl Machine<'_> {
             Some(Running { level, tape: Some(_) }) => *level,
             Some(Running { level: _, tape: None }) | None => return self.apply1(&f, x),
         };
-        let arg = leaves::below(&x, level)?;
+        let mut depends = false;
+        let arg = leaves::map(&x, &mut |leaf| {
+            depends |= leaf.change(level).is_some();
+            leaf.below(level)
+        })?;
         let result = self.apply1(&f, arg)?;
         let result = leaves::below(&result, level)?;
         let ty = types.first().map_or_else(|| Rc::new(RunType::Unknown), Rc::clone);
-        let Some(tape) = self.tape(level) else {
+        let Some(tape) = self.tape(level).filter(|_| depends) else {
             return Ok(result);
         };
         tape.push_call(x, result.clone(), adjoint, ty, span);

@@ -251,7 +251,9 @@ fn empty_arrays() {
 #[test]
 fn accumulators() {
     check(
-        "def f (xs: [3]f64) = intrinsics.scatter_stream (replicate 3 0) (\\(acc: *acc ([3]f64)) (i, x) -> intrinsics.acc_write acc i (x * x)) (zip [2, 1, 9] xs)\n\
+        "type~ acc 't = intrinsics.acc t\n\
+         def write (acc: *acc ([3]f64)) (i: i64, x: f64): *acc ([3]f64) = intrinsics.acc_write acc i (x * x)\n\
+         def f (xs: [3]f64) = intrinsics.scatter_stream (replicate 3 0) write (zip [2, 1, 9] xs)\n\
          entry main (xs: [3]f64) = vjp f xs [1, 10, 100]",
         "[2.0, 3.0, 5.0]",
         "[400.0f64, 60.0f64, 0.0f64]",

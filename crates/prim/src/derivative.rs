@@ -212,8 +212,8 @@ fn binary(op: BinOp, at: At) -> [Derivative; 2] {
     }
 }
 
-/// The adjoint of an integer that a float becomes is that float; what becomes a truth value or bits
-/// has no derivative.
+/// The adjoint of an integer that a float becomes is that float; changes of bits are the bits of
+/// changes; what becomes a truth value has no derivative.
 fn conversion(op: ConvOp) -> Derivative {
     let backward = match op {
         ConvOp::SExt | ConvOp::ZExt | ConvOp::FConv => op,
@@ -221,9 +221,9 @@ fn conversion(op: ConvOp) -> Derivative {
         ConvOp::UToF => ConvOp::FToU,
         ConvOp::FToS => ConvOp::SToF,
         ConvOp::FToU => ConvOp::UToF,
-        ConvOp::BToI | ConvOp::IToB | ConvOp::BToF | ConvOp::FToB | ConvOp::ToBits | ConvOp::FromBits => {
-            return Zero;
-        }
+        ConvOp::ToBits => ConvOp::FromBits,
+        ConvOp::FromBits => ConvOp::ToBits,
+        ConvOp::BToI | ConvOp::IToB | ConvOp::BToF | ConvOp::FToB => return Zero,
     };
     Derivative::Converted { forward: op, backward }
 }
