@@ -437,6 +437,24 @@ fn traces_show_primal_values() {
 }
 
 #[test]
+fn breakpoints_show_primal_values() {
+    let interp =
+        interp("entry main (x: f64) = vjp (\\x -> let ys = [x, x * x] in #[break] (ys[0] * ys[1])) x 1");
+    let entry = interp.entry("main").expect("the entry point exists");
+    let mut seen = Vec::new();
+    let args = values("3.0").iter().map(interp::import).collect();
+    let mut watcher = |stop: &interp::Stop| {
+        let locals = stop.calls.iter().flat_map(|call| &call.locals);
+        seen.extend(locals.map(|local| format!("{}: {:?}", local.name, local.value)));
+        interp::Resume::Continue
+    };
+    let result = interp.evaluate_watched(entry.var, args, true, &mut watcher);
+    assert_eq!(format!("{result:?}"), "Ok(Scalar(F64(27.0)))");
+    assert!(seen.iter().any(|local| local.starts_with("ys: ")), "{seen:?}");
+    assert!(!seen.iter().any(|local| local.contains("Active")), "{seen:?}");
+}
+
+#[test]
 fn failures() {
     fails(
         "entry main (x: f64) = vjp f64.gamma x 1",
