@@ -4,16 +4,15 @@
 //! The scalars in the argument become [`Active`]; operations on them ([`rules`]) yield active
 //! scalars. Each derivative has a level, so that derivatives nest, and a value's dependence on the
 //! variables of one is not mistaken for that on another's. Where only the value of a scalar matters
-//! (branches, indices, sizes), it is read with [`RunValue::as_scalar`]. No active scalar outlives
-//! its derivative, except those that `f'` of `with_vjp f f' x` has captured; these count as
-//! constants.
+//! (branches, indices, sizes), it is read with [`RunValue::as_scalar`]. A derivative removes its
+//! active scalars from its result; only `f'` of `with_vjp f f' x` can see them later, if it has
+//! captured some, and treats them as constants.
 
 pub mod active;
 mod leaves;
 mod rules;
 mod tape;
 
-use crate::array::out_of_memory;
 use crate::build::Rows;
 use crate::failure::{Class, Failure, Res};
 use crate::indexed::Arguments;
@@ -101,7 +100,8 @@ impl Machine<'_> {
         };
         let mut rows = Rows::new(derivatives.len());
         for derivative in derivatives {
-            rows.push(derivative).map_err(|_| out_of_memory(span))?;
+            let pushed = rows.push(derivative);
+            self.row_result(pushed, None, span)?;
         }
         let rows = rows.finish(|| match alike {
             RunValue::Array(_) => alike.rty(),
@@ -177,11 +177,15 @@ impl Machine<'_> {
             Some(Running { level, tape: Some(_) }) => *level,
             Some(Running { level: _, tape: None }) | None => return self.apply1(&f, x),
         };
-        let arg = leaves::below(&x, level)?;
+        let mut depends = false;
+        let arg = leaves::map(&x, &mut |leaf| {
+            depends |= leaf.change(level).is_some();
+            leaf.below(level)
+        })?;
         let result = self.apply1(&f, arg)?;
         let result = leaves::below(&result, level)?;
         let ty = types.first().map_or_else(|| Rc::new(RunType::Unknown), Rc::clone);
-        let Some(tape) = self.tape(level) else {
+        let Some(tape) = self.tape(level).filter(|_| depends) else {
             return Ok(result);
         };
         tape.push_call(x, result.clone(), adjoint, ty, span);

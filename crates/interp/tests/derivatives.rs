@@ -251,7 +251,9 @@ fn empty_arrays() {
 #[test]
 fn accumulators() {
     check(
-        "def f (xs: [3]f64) = intrinsics.scatter_stream (replicate 3 0) (\\(acc: *acc ([3]f64)) (i, x) -> intrinsics.acc_write acc i (x * x)) (zip [2, 1, 9] xs)\n\
+        "type~ acc 't = intrinsics.acc t\n\
+         def write (acc: *acc ([3]f64)) (i: i64, x: f64): *acc ([3]f64) = intrinsics.acc_write acc i (x * x)\n\
+         def f (xs: [3]f64) = intrinsics.scatter_stream (replicate 3 0) write (zip [2, 1, 9] xs)\n\
          entry main (xs: [3]f64) = vjp f xs [1, 10, 100]",
         "[2.0, 3.0, 5.0]",
         "[400.0f64, 60.0f64, 0.0f64]",
@@ -432,6 +434,24 @@ fn traces_show_primal_values() {
     interp.set_tracer(Box::new(move |_, text, _| receiver.borrow_mut().push(text.to_owned())));
     assert_eq!(run(&interp, "3.0").as_deref(), Ok("27f64"));
     assert_eq!(*seen.borrow(), ["(3f64, [9f64])"]);
+}
+
+#[test]
+fn breakpoints_show_primal_values() {
+    let interp =
+        interp("entry main (x: f64) = vjp (\\x -> let ys = [x, x * x] in #[break] (ys[0] * ys[1])) x 1");
+    let entry = interp.entry("main").expect("the entry point exists");
+    let mut seen = Vec::new();
+    let args = values("3.0").iter().map(interp::import).collect();
+    let mut watcher = |stop: &interp::Stop| {
+        let locals = stop.calls.iter().flat_map(|call| &call.locals);
+        seen.extend(locals.map(|local| format!("{}: {:?}", local.name, local.value)));
+        interp::Resume::Continue
+    };
+    let result = interp.evaluate_watched(entry.var, args, true, &mut watcher);
+    assert_eq!(format!("{result:?}"), "Ok(Scalar(F64(27.0)))");
+    assert!(seen.iter().any(|local| local.starts_with("ys: ")), "{seen:?}");
+    assert!(!seen.iter().any(|local| local.contains("Active")), "{seen:?}");
 }
 
 #[test]

@@ -212,8 +212,8 @@ fn binary(op: BinOp, at: At) -> [Derivative; 2] {
     }
 }
 
-/// The adjoint of an integer that a float becomes is that float; what becomes a truth value or bits
-/// has no derivative.
+/// The adjoint of an integer that a float becomes is that float; changes of bits are the bits of
+/// changes; what becomes a truth value has no derivative.
 fn conversion(op: ConvOp) -> Derivative {
     let backward = match op {
         ConvOp::SExt | ConvOp::ZExt | ConvOp::FConv => op,
@@ -221,9 +221,9 @@ fn conversion(op: ConvOp) -> Derivative {
         ConvOp::UToF => ConvOp::FToU,
         ConvOp::FToS => ConvOp::SToF,
         ConvOp::FToU => ConvOp::UToF,
-        ConvOp::BToI | ConvOp::IToB | ConvOp::BToF | ConvOp::FToB | ConvOp::ToBits | ConvOp::FromBits => {
-            return Zero;
-        }
+        ConvOp::ToBits => ConvOp::FromBits,
+        ConvOp::FromBits => ConvOp::ToBits,
+        ConvOp::BToI | ConvOp::IToB | ConvOp::BToF | ConvOp::FToB => return Zero,
     };
     Derivative::Converted { forward: op, backward }
 }
@@ -322,14 +322,16 @@ mod tests {
     use super::*;
     use crate::eval;
 
+    fn float(x: Scalar) -> f64 {
+        let Scalar::F64(x) = x else { panic!("{x:?} is not an f64") };
+        x
+    }
+
     /// The result of an operation at `f64` operands.
     fn value(op: &ScalarOp<()>, operands: &[f64]) -> f64 {
         let mut operands = operands.iter();
         let op = op.clone().map(|()| Scalar::F64(*operands.next().unwrap()));
-        match op.value(|fun, _, args| eval::math(fun, args)).unwrap() {
-            Scalar::F64(x) => x,
-            other => panic!("{other:?} is not an f64"),
-        }
+        float(op.value(|fun, _, args| eval::math(fun, args)).unwrap())
     }
 
     fn derivative(op: &ScalarOp<()>, operands: &[f64], at: usize) -> f64 {
@@ -341,10 +343,7 @@ mod tests {
             Zero => 0.0,
             Same => 1.0,
             Negated => -1.0,
-            Times(factor) => match evaluated(factor) {
-                Scalar::F64(x) => x,
-                other => panic!("{other:?} is not an f64"),
-            },
+            Times(factor) => float(evaluated(factor)),
             If(cond) => f64::from(evaluated(cond) == Scalar::Bool(true)),
             Unless(cond) => f64::from(evaluated(cond) == Scalar::Bool(false)),
             Derivative::Converted { .. } => panic!("not a conversion"),

@@ -1,7 +1,7 @@
 //! The scalars in a value, in order, and values of the same structure.
 
 use crate::array::out_of_memory;
-use crate::build::Rows;
+use crate::build::{RowError, Rows};
 use crate::derivative::active::Level;
 use crate::failure::{Failure, Res};
 use crate::shape::shapes_differ;
@@ -115,7 +115,10 @@ impl Structure<'_> {
         for i in 0..array.data.len() {
             let others: Alike = arrays.iter().map(|other| other.data.get(i)).collect();
             let value = Structure { ty: elem, ..self }.zip(&array.data.get(i), &others, f)?;
-            rows.push(value).map_err(|_| out_of_memory(self.span))?;
+            rows.push(value).map_err(|error| match error {
+                RowError::Memory => out_of_memory(self.span),
+                RowError::Shape(..) | RowError::Type => different(),
+            })?;
         }
         match rows.finish(|| array.data.elem()) {
             RunValue::Array(vector) if !array.data.is_empty() => {

@@ -48,7 +48,7 @@ pub struct Call {
 }
 
 impl Tape {
-    /// A tape for so many variables.
+    /// A tape with this number of variables.
     pub fn new(variables: usize) -> Self {
         Self { variables, ends: vec![0; variables], edges: Vec::new(), calls: Vec::new() }
     }
