@@ -81,7 +81,10 @@ impl Ad<'_> {
             BasicOp::Update { array, value, .. } => name(array) || self.is_active(*value),
             BasicOp::FlatUpdate { array, value, .. } => name(array) || name(value),
             BasicOp::Concat { arrays, .. } => arrays.iter().any(name),
-            BasicOp::Iota { start, stride, .. } => self.is_active(*start) || self.is_active(*stride),
+            BasicOp::Iota { ty: _, count, start, stride } => {
+                let count = count.atom().is_some_and(|count| self.is_active(count));
+                count || self.is_active(*start) || self.is_active(*stride)
+            }
             BasicOp::Replicate { value, .. } => self.is_active(*value),
             BasicOp::ArrayLit { elems, .. } => elems.iter().any(|x| self.is_active(*x)),
             BasicOp::UpdateAcc { acc, values, .. } => {

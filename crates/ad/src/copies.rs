@@ -86,37 +86,45 @@ impl Copier<'_> {
         }
     }
 
-    /// Replaces an array where a statement consumes it.
-    fn replace(&self, exp: &mut Exp<Soacs>, array: Name, copy: Name) {
-        let name = |own: &mut Name| {
-            if *own == array {
-                *own = copy;
+    /// Replaces an array by copies where a statement consumes it; returns the copies.
+    fn replace(&mut self, exp: &mut Exp<Soacs>, array: Name, aux: &Aux) -> Vec<Stm<Soacs>> {
+        let mut copies = Vec::new();
+        let mut copied = |ad: &mut Self, own: Name| {
+            if own != array {
+                return own;
             }
+            let (stm, copy) = ad.copy(array, aux.clone());
+            copies.push(stm);
+            copy
         };
         match exp {
-            Exp::Basic(BasicOp::Update { array, .. } | BasicOp::FlatUpdate { array, .. }) => name(array),
+            Exp::Basic(BasicOp::Update { array, .. } | BasicOp::FlatUpdate { array, .. }) => {
+                *array = copied(self, *array);
+            }
             Exp::Loop { params, .. } => {
-                for p in params.iter_mut().filter(|p| p.consumed && p.init == Atom::Var(array)) {
-                    p.init = copy.into();
+                for p in params.iter_mut().filter(|p| p.consumed) {
+                    p.init = p.init.var().map_or(p.init, |init| copied(self, init).into());
                 }
             }
             Exp::Apply { fun, args } => {
-                let consumed = self.consumed.get(fun.index());
-                for (at, arg) in args.iter_mut().enumerate() {
-                    let own = consumed.and_then(|consumed| consumed.get(at)).copied().unwrap_or(false);
-                    if own && *arg == Atom::Var(array) {
-                        *arg = copy.into();
-                    }
+                let consumed = self.consumed.get(fun.index()).cloned().unwrap_or_default();
+                for (arg, _) in args.iter_mut().zip(consumed).filter(|(_, consumed)| *consumed) {
+                    *arg = arg.var().map_or(*arg, |own| copied(self, own).into());
                 }
             }
             Exp::Op(Soac::WithAcc { inputs, .. }) => {
-                inputs.iter_mut().flat_map(|input| &mut input.arrays).for_each(name);
+                for own in inputs.iter_mut().flat_map(|input| &mut input.arrays) {
+                    *own = copied(self, *own);
+                }
             }
             Exp::Op(Soac::Hist { ops, .. }) => {
-                ops.iter_mut().flat_map(|op| &mut op.destinations).for_each(name);
+                for own in ops.iter_mut().flat_map(|op| &mut op.destinations) {
+                    *own = copied(self, *own);
+                }
             }
             Exp::Basic(_) | Exp::If { .. } | Exp::Op(_) => {}
         }
+        copies
     }
 }
 
@@ -129,9 +137,8 @@ impl VisitMut<Soacs> for Copier<'_> {
             let mut arrays: Vec<Name> = arrays.into_iter().flatten().collect();
             arrays.sort_unstable();
             for array in arrays {
-                let (copy, name) = self.copy(array, Aux::at(stm.aux.prov));
-                stms.push(copy);
-                self.replace(&mut stm.exp, array, name);
+                let aux = Aux::at(stm.aux.prov);
+                stms.extend(self.replace(&mut stm.exp, array, &aux));
             }
             if let Exp::Loop { params, body, .. } = &mut stm.exp {
                 for at in 0..params.len() {

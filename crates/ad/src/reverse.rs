@@ -27,7 +27,7 @@ pub(crate) use loops::Tapes;
 use crate::state::{Ad, Result};
 use ir::build::Outer;
 use ir::soac::{Soac, Soacs};
-use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, ReshapeKind, Stm};
+use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, LoopForm, ReshapeKind, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::with_stack;
 use ir::Name;
@@ -233,7 +233,7 @@ impl Ad<'_> {
             return Ok(());
         };
         let active = stm.pat.iter().any(|param| self.active.contains(&param.name));
-        if active && matches!(stm.exp, Exp::Loop { .. }) {
+        if active && matches!(stm.exp, Exp::Loop { form: LoopForm::For { .. }, .. }) {
             return self.taped_loop(&stm);
         }
         self.b.push(stm);

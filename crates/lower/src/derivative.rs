@@ -26,6 +26,7 @@ impl Lower<'_> {
         seed: &Value,
         claims: Claims<'_>,
     ) -> Res<Value> {
+        self.definitions.differentiated = true;
         let (args, arg_ty) = self.argument_of(x, claims[0])?;
         let (lambda, result_ty) = self.function_of(f, &arg_ty, claims[1])?;
         let directions = match (fun, seed) {

@@ -213,6 +213,12 @@ fn run(
             Err(error) => errors.push(*error),
         }
     }
+    if lower.definitions.differentiated
+        && errors.is_empty()
+        && let Err(error) = lower.definitions_of_derivatives()
+    {
+        errors.push(*error);
+    }
     if !errors.is_empty() {
         return Err(errors);
     }

@@ -21,6 +21,8 @@ pub(crate) struct Definitions {
     pub(crate) done: Vec<MathDefinition>,
     /// True while one is being lowered.
     pub(crate) in_definition: bool,
+    /// True if the program contains derivatives.
+    pub(crate) differentiated: bool,
 }
 
 impl Lower<'_> {
@@ -49,6 +51,32 @@ impl Lower<'_> {
         self.f.add_size(size::of_basic(&op));
         let name = self.f.basic(fun.name(), op);
         Ok(Some(Value::Scalar(name.into(), ty)))
+    }
+
+    /// Lowers the definitions of the functions of which derivatives of the program's consist, and of
+    /// all their derivatives.
+    pub(crate) fn definitions_of_derivatives(&mut self) -> Res<()> {
+        let mut at = 0;
+        while let Some((fun, ty)) = self.definitions.done.get(at).map(|known| (known.fun, known.ty)) {
+            at += 1;
+            for needed in prim::derivative::functions(fun, ty) {
+                if self.definitions.done.iter().any(|known| known.fun == needed && known.ty == ty) {
+                    continue;
+                }
+                let defines = |def: &&Arc<Def>| {
+                    math_function(def).is_some_and(|(fun, own)| fun == needed && own.prim() == ty)
+                };
+                let Some(def) = self.program.defs.iter().find(defines).map(Arc::clone) else {
+                    continue;
+                };
+                let Some((_, own)) = math_function(&def) else {
+                    continue;
+                };
+                let definition = self.math_definition(&def, needed, own)?;
+                self.definitions.done.push(definition);
+            }
+        }
+        Ok(())
     }
 
     fn math_definition(&mut self, def: &Arc<Def>, fun: MathFun, ty: ScalarType) -> Res<MathDefinition> {

@@ -76,10 +76,10 @@ pub(crate) fn fuse(
     }
     let mut phase = Phase::Vertical;
     let mut needs_full_simplify = false;
-    let (mut outcomes, mut interchanged) = (Outcomes::default(), Vec::new());
+    let (mut outcomes, mut history) = (Outcomes::default(), History::default());
     let mut stored = context.options.remarks.then(IndexedReaders::default);
     loop {
-        if walk(&mut function, signatures, context, phase, &mut outcomes, &mut interchanged, &mut stored) {
+        if walk(&mut function, signatures, context, phase, &mut outcomes, &mut history, &mut stored) {
             needs_full_simplify = simplify::one_round(&mut function, signatures, context);
         } else if phase == Phase::Vertical {
             phase = Phase::Horizontal;
@@ -91,7 +91,7 @@ pub(crate) fn fuse(
         }
     }
     let named = |name: Name| Arc::from(format!("{}_{}", function.names.hint(name), name.index()));
-    for (name, prov) in interchanged {
+    for (name, prov) in history.interchanged {
         let spans = function.provs.stack(prov);
         context.remark(&function.name.0, spans, RemarkKind::LoopInterchanged(named(name)));
     }
@@ -131,7 +131,7 @@ fn walk(
     context: &mut Context,
     phase: Phase,
     outcomes: &mut Outcomes,
-    interchanged: &mut Vec<(Name, Prov)>,
+    history: &mut History,
     stored: &mut Option<IndexedReaders>,
 ) -> bool {
     let types = TypeEnv::of_function(function);
@@ -153,7 +153,7 @@ fn walk(
         phase,
         stored,
         outcomes,
-        interchanged,
+        history,
         fused: false,
         versions: !context.options.stack.nests(),
         lambdas: 0,
@@ -164,6 +164,16 @@ fn walk(
         stored.first_walk_done = true;
     }
     fused
+}
+
+/// Combinators and loops whose form fusion has changed.
+#[derive(Default)]
+struct History {
+    /// Loops that became maps of loops: the first bound name and the provenance.
+    interchanged: Vec<(Name, Prov)>,
+    /// Maps that were given the dimensions of the nest that they read, by their first bound name:
+    /// once, as their readers may flatten them again.
+    unflattened: FxHashSet<Name>,
 }
 
 struct Fuser<'a> {
@@ -190,8 +200,8 @@ struct Fuser<'a> {
     stored: &'a mut Option<IndexedReaders>,
     /// The outcome for each pair of combinators considered.
     outcomes: &'a mut Outcomes,
-    /// Loops that became maps of loops: the first bound name and the provenance.
-    interchanged: &'a mut Vec<(Name, Prov)>,
+    /// Combinators and loops of other forms than in the source, over all walks.
+    history: &'a mut History,
     fused: bool,
     /// True if loops in maps are not interchanged, as flattening makes versions of both forms.
     versions: bool,

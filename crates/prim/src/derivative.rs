@@ -64,6 +64,18 @@ pub fn derivatives<X>(op: &ScalarOp<X>) -> Option<SmallVec<[Derivative; 3]>> {
     })
 }
 
+/// The mathematical functions of which the derivatives of a function consist.
+pub fn functions(fun: MathFun, ty: PrimType) -> Vec<MathFun> {
+    let op = ScalarOp::Math(fun, ty, smallvec![(); fun.arity()]);
+    let mut found = Vec::new();
+    for derivative in derivatives(&op).unwrap_or_default() {
+        if let Times(factor) | If(factor) | Unless(factor) = derivative {
+            factor.add_functions(&mut found);
+        }
+    }
+    found
+}
+
 /// The first operand.
 const X: Factor = Factor::Operand(0);
 /// The second operand.
@@ -297,6 +309,15 @@ fn power(at: At) -> SmallVec<[Derivative; 3]> {
 }
 
 impl Factor {
+    fn add_functions(&self, found: &mut Vec<MathFun>) {
+        if let Self::Op(op) = self {
+            if let ScalarOp::Math(fun, ..) = **op {
+                found.push(fun);
+            }
+            op.each_operand(|operand| operand.add_functions(found));
+        }
+    }
+
     /// Its value for an operation with these operands and this result; `math` computes mathematical
     /// functions.
     pub fn value(

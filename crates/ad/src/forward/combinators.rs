@@ -114,6 +114,7 @@ impl Ad<'_> {
                 }
             }
         }
+        self.mark_body(&body);
         for (ty, active) in types.iter().zip(active) {
             if *active {
                 ret.push(ty.clone());

@@ -18,8 +18,18 @@ use prim::{BinOp, CmpOp, PrimType, ScalarOp};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// The arrays' adjoints after a `withacc`, by the token of its accumulator.
-pub(crate) type AccAdjoints = FxHashMap<Name, Vec<Option<Atom>>>;
+/// The adjoints of a `withacc`'s arrays, as its function's return sweep reads them.
+#[derive(Clone, Debug)]
+pub(crate) struct AccAdjoint {
+    /// The adjoints after it.
+    arrays: Vec<Option<Atom>>,
+    /// Of writes in the iterations of a map: the last iteration that writes each element, and the
+    /// number of the iteration.
+    last: Option<(Name, Name)>,
+}
+
+/// The adjoints by the token of the accumulator.
+pub(crate) type AccAdjoints = FxHashMap<Name, AccAdjoint>;
 
 impl Ad<'_> {
     /// Appends a `withacc`; returns its arrays.
@@ -80,16 +90,35 @@ impl Ad<'_> {
         let Type::Acc { token, shape, elems } = self.b.types.type_of(acc).clone() else {
             return Ok(());
         };
-        let Some(adjoints) = self.acc_adjoints.get(&token).cloned() else {
+        let Some(AccAdjoint { arrays, last }) = self.acc_adjoints.get(&token).cloned() else {
             return Ok(());
         };
-        for ((value, adjoint), ty) in values.iter().zip(adjoints).zip(elems) {
+        for ((value, adjoint), ty) in values.iter().zip(arrays).zip(elems) {
             if let (Some(Atom::Var(adjoint)), true) = (adjoint, self.is_active(*value)) {
-                let own = self.element_or_zero(adjoint, (index, &shape), &ty);
+                let own = match last {
+                    None => self.element_or_zero(adjoint, (index, &shape), &ty),
+                    Some((last, iteration)) => {
+                        let last = self.element_or_zero(last, (index, &shape), &Type::I64);
+                        let counted = self.b.add_i64(iteration.into(), Atom::i64(1));
+                        let is_last = self.b.compare(CmpOp::Eq, PrimType::I64, last, counted);
+                        self.if_or_zero(is_last.into(), &ty, |ad| ad.b.index("adj", adjoint, index).into())
+                    }
+                };
                 self.add(*value, own);
             }
         }
         Ok(())
+    }
+
+    /// A value that is computed if a condition holds, otherwise zero.
+    fn if_or_zero(&mut self, cond: Atom, ty: &Type, f: impl FnOnce(&mut Self) -> Atom) -> Atom {
+        let outer = self.b.open();
+        let value = f(self);
+        let then_body = self.b.close(outer, vec![value]);
+        let outer = self.b.open();
+        let zero = self.zero(ty);
+        let else_body = self.b.close(outer, vec![zero]);
+        self.b.bind("adj", ty.clone(), Exp::If { cond, then_body, else_body }).into()
     }
 
     /// The element of an array at an index; zero if it is out of bounds.
@@ -109,14 +138,8 @@ impl Ad<'_> {
                 Some(inside) => self.b.binary(BinOp::And, PrimType::Bool, inside, own).into(),
             });
         }
-        let outer = self.b.open();
-        let element = self.b.index("adj", array, index);
-        let then_body = self.b.close(outer, vec![element.into()]);
-        let outer = self.b.open();
-        let zero = self.zero(ty);
-        let else_body = self.b.close(outer, vec![zero]);
-        let cond = inside.unwrap_or(Atom::Const(prim::Scalar::Bool(true)));
-        self.b.bind("adj", ty.clone(), Exp::If { cond, then_body, else_body }).into()
+        let cond = inside.unwrap_or(super::reduce_special::truth(true));
+        self.if_or_zero(cond, ty, |ad| ad.b.index("adj", array, index).into())
     }
 
     pub(super) fn reverse_with_acc(
@@ -138,10 +161,12 @@ impl Ad<'_> {
                 return Err(self.unsupported("accumulators whose operator is not a sum"));
             }
         }
-        let again = self.copy_lambda(lambda);
-        for ((token, own), input) in again.params.iter().zip(&groups).zip(inputs) {
-            let _ = input;
-            self.acc_adjoints.insert(token.name, own.to_vec());
+        let mut again = self.copy_lambda(lambda);
+        for (at, (input, own)) in inputs.iter().zip(&groups).enumerate() {
+            let writes = input.op.is_none() && own.iter().any(Option::is_some);
+            let last = if writes { self.last_writes(lambda, at, input, &mut again)? } else { None };
+            let token = again.params[at].name;
+            self.acc_adjoints.insert(token, AccAdjoint { arrays: own.to_vec(), last });
         }
         let mut seeds = vec![None; inputs.len()];
         seeds.extend_from_slice(rest);
@@ -167,6 +192,61 @@ impl Ad<'_> {
         Ok(())
     }
 
+    /// The function of a `withacc` with one of its accumulators only.
+    fn only_accumulator(&mut self, lambda: &Lambda<Soacs>, at: usize) -> Result<Lambda<Soacs>> {
+        let mut lambda = self.copy_lambda(lambda);
+        let n = lambda.params.iter().filter(|param| param.ty == Type::Cert).count();
+        let others = lambda.params[..n].iter().enumerate().filter(|(i, _)| *i != at);
+        let others: Vec<Name> = others.map(|(_, token)| token.name).collect();
+        let mut body = Body { stms: Vec::new(), result: vec![lambda.body.result[at]] };
+        for stm in &lambda.body.stms {
+            body.stms.extend(without(stm, &others)?);
+        }
+        let params = vec![lambda.params[at].clone(), lambda.params[n + at].clone()];
+        let ret = vec![lambda.ret.swap_remove(at)];
+        Ok(Lambda { params, body, ret })
+    }
+
+    /// If the only writes to an accumulator are one in each iteration of a map: an array of the last
+    /// iterations that write its elements, counted from 1, and the number of the iteration in the
+    /// copy `again`. Of several writes to an element, the last one has the adjoint.
+    fn last_writes(
+        &mut self,
+        lambda: &Lambda<Soacs>,
+        at: usize,
+        input: &AccInput<Soacs>,
+        again: &mut Lambda<Soacs>,
+    ) -> Result<Option<(Name, Name)>> {
+        let token = again.params[at].name;
+        let Some(map) = writing_map(&mut again.body, token) else {
+            return Ok(None);
+        };
+        let width = map.width;
+        let iteration = self.b.param("i", Type::I64);
+        let is = self.b.iota(width);
+        map.inputs.insert(0, is);
+        map.map.params.insert(0, iteration.clone());
+        let mut own = self.only_accumulator(lambda, at)?;
+        let token = own.params[0].name;
+        let number = self.b.param("i", Type::I64);
+        let Some(map) = writing_map(&mut own.body, token) else {
+            return Ok(None);
+        };
+        map.inputs.insert(0, is);
+        map.map.params.insert(0, number.clone());
+        let outer = self.b.open();
+        let counted = self.b.add_i64(number.name.into(), Atom::i64(1));
+        let counting = self.b.close(outer, Vec::new()).stms;
+        map.map.body.stms.splice(0..0, counting);
+        VisitMut::<Soacs>::lambda(&mut WriteNumber { token, number: counted }, &mut own);
+        self.b.types.add_params(&own.params);
+        self.b.types.add_body(&own.body);
+        let none = self.b.replicate("last", &input.shape, Atom::i64(0));
+        let inputs = vec![AccInput { shape: input.shape.clone(), arrays: vec![none], op: None }];
+        let last = self.b.let_op("last", Soac::WithAcc { inputs, lambda: own })[0];
+        Ok(Some((last, iteration.name)))
+    }
+
     /// The adjoints with zeros where the function of a `withacc` writes to the accumulator at a
     /// position.
     fn zeros_where_written(
@@ -176,16 +256,9 @@ impl Ad<'_> {
         input: &AccInput<Soacs>,
         adjoints: &[Option<Atom>],
     ) -> Result<Vec<Option<Atom>>> {
-        let mut lambda = self.copy_lambda(lambda);
-        let n = lambda.params.len() / 2;
-        let others = lambda.params[..n].iter().enumerate().filter(|(i, _)| *i != at);
-        let others: Vec<Name> = others.map(|(_, token)| token.name).collect();
-        let mut body = Body { stms: Vec::new(), result: vec![lambda.body.result[at]] };
-        for stm in &lambda.body.stms {
-            body.stms.extend(without(stm, &others)?);
-        }
-        let (token, acc) = (lambda.params.remove(at), lambda.params.remove(n - 1 + at));
-        VisitMut::<Soacs>::body(&mut WriteZeros { token: token.name }, &mut body);
+        let mut lambda = self.only_accumulator(lambda, at)?;
+        let (token, acc) = (lambda.params[0].name, lambda.params[1].clone());
+        VisitMut::<Soacs>::body(&mut WriteZeros { token }, &mut lambda.body);
         let mut arrays = Vec::new();
         for (array, adjoint) in input.arrays.iter().zip(adjoints) {
             let ty = self.b.types.type_of(*array).clone();
@@ -197,10 +270,8 @@ impl Ad<'_> {
         }
         if arrays.len() > 1 || !acc_elems(&acc.ty).iter().all(Type::is_prim) {
             // Zeros of rows are made where they are written.
-            self.write_zero_rows(&mut body, token.name);
+            self.write_zero_rows(&mut lambda.body, token);
         }
-        let ret = vec![acc.ty.clone()];
-        let lambda = Lambda { params: vec![token, acc], body, ret };
         let inputs = vec![AccInput { shape: input.shape.clone(), arrays, op: None }];
         let names = self.b.let_op("adj", Soac::WithAcc { inputs, lambda });
         Ok(names.iter().zip(adjoints).map(|(name, before)| before.map(|_| (*name).into())).collect())
@@ -221,6 +292,29 @@ impl Ad<'_> {
         let tokens: Vec<Name> = self.acc_adjoints.keys().copied().collect();
         without(stm, &tokens)
     }
+}
+
+/// The map in a body whose iterations each write to an accumulator once, if nothing else does.
+fn writing_map(body: &mut Body<Soacs>, token: Name) -> Option<&mut Screma> {
+    let tokens = [token];
+    let uses = |stm: &Stm<Soacs>| {
+        let mut uses = UsesToken { tokens: &tokens, found: false };
+        ir::walk::Visit::<Soacs>::stm(&mut uses, stm);
+        uses.found
+    };
+    let mut found = body.stms.iter_mut().filter(|stm| uses(stm));
+    let (first, None) = (found.next()?, found.next()) else {
+        return None;
+    };
+    let Exp::Op(Soac::Screma(screma)) = &mut first.exp else {
+        return None;
+    };
+    let mut writes = screma.map.body.stms.iter().filter(|stm| uses(stm));
+    let (write, None) = (writes.next()?, writes.next()) else {
+        return None;
+    };
+    let is_write = matches!(write.exp, Exp::Basic(BasicOp::UpdateAcc { .. }));
+    (is_write && screma.scan_reduce.is_map()).then_some(screma)
 }
 
 fn acc_elems(ty: &Type) -> &[Type] {
@@ -333,6 +427,31 @@ impl VisitMut<Soacs> for WriteZeros {
                     *value = crate::state::zero(*prim);
                 }
             }
+        }
+    }
+}
+
+/// Replaces what is written to an accumulator by a number.
+struct WriteNumber {
+    token: Name,
+    number: Atom,
+}
+
+impl VisitMut<Soacs> for WriteNumber {
+    fn ty(&mut self, ty: &mut Type) {
+        if let Type::Acc { token, elems, .. } = ty
+            && *token == self.token
+        {
+            *elems = vec![Type::I64];
+        }
+    }
+
+    fn stm(&mut self, stm: &mut Stm<Soacs>) {
+        self.walk_stm(stm);
+        if let (Exp::Basic(BasicOp::UpdateAcc { values, .. }), [param]) = (&mut stm.exp, stm.pat.as_slice())
+            && has_token(&param.ty, &[self.token])
+        {
+            *values = vec![self.number];
         }
     }
 }

@@ -66,9 +66,12 @@ impl Ad<'_> {
             BasicOp::Concat { dim, arrays, width: _ } => self.reverse_concat(*dim, arrays, adjoint),
             BasicOp::Iota { ty, count, start, stride } => {
                 let adjoint = self.name_of(adjoint);
-                if self.is_active(*start) {
+                // As in the reference compiler, the number of elements has the same adjoint.
+                let size = count.atom().filter(|size| *ty == PrimType::I64 && self.is_active(*size));
+                if self.is_active(*start) || size.is_some() {
                     let sum = self.sum_rows(*count, adjoint);
                     self.add(*start, sum);
+                    self.add(size.unwrap_or(zero(*ty)), sum);
                 }
                 if self.is_active(*stride) {
                     let is = BasicOp::Iota { ty: *ty, count: *count, start: zero(*ty), stride: one(*ty) };

@@ -101,7 +101,7 @@ impl Fuser<'_> {
             scan_reduce: ScanReduce::default(),
         }));
         self.marks.resize(self.names.len(), (0, 0));
-        self.interchanged.extend(stm.pat.first().map(|param| (param.name, stm.aux.prov)));
+        self.history.interchanged.extend(stm.pat.first().map(|param| (param.name, stm.aux.prov)));
         self.fused = true;
     }
 }

@@ -150,9 +150,12 @@ impl Fuser<'_> {
             return None;
         };
         let nest = Nest::of(screma, 1)?;
-        if !graph.no_path_through_others(view, id) || !self.fuel.take() {
+        let first = stm.pat.first()?.name;
+        let again = self.history.unflattened.contains(&first);
+        if again || !graph.no_path_through_others(view, id) || !self.fuel.take() {
             return None;
         }
+        self.history.unflattened.insert(first);
         let (own, aux) = (stm.pat.clone(), stm.aux.clone());
         let mut pat: Vec<Param<Soacs>> = Vec::with_capacity(own.len());
         for param in &own {
