@@ -427,7 +427,7 @@ impl<L: Level> Consumption<'_, L> {
         }
         let once = op.runs_once();
         self.depth += u32::from(!once);
-        let mut inside = Inside { c: self, once, result: Vec::new() };
+        let mut inside = Inside { c: self, result: Vec::new() };
         op.visit(&mut inside);
         let result = inside.result;
         self.depth -= u32::from(!once);
@@ -445,11 +445,10 @@ impl<L: Level> Consumption<'_, L> {
         }
     }
 
-    fn lambda(&mut self, lambda: &Lambda<L>, once: bool) {
+    fn lambda(&mut self, lambda: &Lambda<L>) {
         for param in &lambda.params {
             self.bind(param.name, &[]);
-            let own = once || self.is_acc(param.name);
-            self.nodes[param.name.index()].protected = !own;
+            self.nodes[param.name.index()].protected = !self.is_acc(param.name);
         }
         self.body(&lambda.body);
     }
@@ -469,7 +468,6 @@ impl<L: Level> Visit<L> for Operands {
 /// The bodies of an operation, and the results of its last lambda.
 struct Inside<'c, 'a, L: Level> {
     c: &'c mut Consumption<'a, L>,
-    once: bool,
     result: Vec<Atom>,
 }
 
@@ -479,7 +477,7 @@ impl<L: Level> Visit<L> for Inside<'_, '_, L> {
     }
 
     fn lambda(&mut self, lambda: &Lambda<L>) {
-        self.c.lambda(lambda, self.once);
+        self.c.lambda(lambda);
         self.result.clone_from(&lambda.body.result);
     }
 }
