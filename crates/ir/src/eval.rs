@@ -43,13 +43,18 @@
 //! Errors are of five classes ([`ErrorClass`]) and carry the provenance of the failed statement and
 //! of the calls around it. The number of statements is limited by a budget, the depth of calls and
 //! the size of arrays by constants. An index out of bounds or a division by zero is a bug here: the
-//! program must check before. Derivatives are not supported yet.
+//! program must check before.
+//!
+//! Derivatives are evaluated with dual numbers: values have components ([`dual`]).
 
 mod array;
 mod basic;
 mod block;
 mod buffer;
+mod derivative;
+mod dual;
 mod flat;
+mod jet;
 mod live;
 mod location;
 mod machine;
@@ -61,6 +66,7 @@ mod type_check;
 mod view;
 
 pub use array::{Array, Buffer};
+pub use dual::Dual;
 pub use location::MemLocation;
 pub use machine::{Evaluator, Frame, Value};
 

@@ -3,7 +3,8 @@
 //! The differentiated function becomes a lambda whose parameters are the leaves of its argument.
 //! The argument, the result and their derivatives have sizes that are known around the lambda, as
 //! elements of arrays have: payloads of sums have the sizes of the type, blank where they are
-//! absent.
+//! absent. The derivative of a sum has the constructor of the value: the number of its own
+//! constructor has no meaning.
 
 use crate::size::Mismatch;
 use crate::types::{LTy, Leaf};
@@ -11,7 +12,7 @@ use crate::value::Value;
 use crate::{Lower, Res};
 use check::intrinsics::ArrayFun;
 use ir::soac::Soac;
-use ir::{Atom, Lambda, Name, Soacs, Type};
+use ir::{Atom, BasicOp, Dim, Lambda, Name, Soacs, Type};
 
 /// The types of a function's argument and result, as far as the call determines them.
 type Claims<'a> = [Option<&'a LTy>; 2];
@@ -38,10 +39,11 @@ impl Lower<'_> {
             None => ty.clone(),
         };
         let forward = matches!(fun, ArrayFun::Jvp2 | ArrayFun::Jmp2);
-        let (seed_ty, derived_ty) = if forward { (&arg_ty, &result_ty) } else { (&result_ty, &arg_ty) };
-        let (seed_ty, derived_ty) = (in_directions(seed_ty), in_directions(derived_ty));
-        let seeds = self.shaped(seed.clone(), &seed_ty, Mismatch::Type)?.atoms();
+        let (seed_of, derived_of) = if forward { (&arg_ty, &result_ty) } else { (&result_ty, &arg_ty) };
+        let derived_ty = in_directions(derived_of);
+        let seeds = self.shaped(seed.clone(), &in_directions(seed_of), Mismatch::Type)?.atoms();
         let sources = [&*args, &*seeds, &*lambda.body.result].concat();
+        let own_args = args.clone();
         let op = if forward {
             Soac::Jvp { args, seeds, directions, lambda }
         } else {
@@ -49,7 +51,9 @@ impl Lower<'_> {
         };
         let names = self.results_of(op, result_ty.n_leaves() + derived_ty.n_leaves(), &sources);
         let (result, derived) = names.split_at(result_ty.n_leaves().min(names.len()));
-        let parts = [self.value_of(&result_ty, result)?, self.value_of(&derived_ty, derived)?];
+        let derived =
+            self.with_tags_of(if forward { result } else { &own_args }, derived, derived_of, directions);
+        let parts = [self.value_of(&result_ty, result)?, self.value_of(&derived_ty, &derived)?];
         Ok(Value::Tuple(parts.into()).mark_shared())
     }
 
@@ -91,16 +95,34 @@ impl Lower<'_> {
             let own = s.element_type(std::slice::from_ref(&result), claim)?;
             ty = match s.with_outer_sizes(&own, claim) {
                 Some(ty) => ty,
-                None => {
-                    return s.unsupported(
-                        "derivatives of functions whose argument determines a size of the result",
-                    );
-                }
+                None => return s.bug("the argument of a differentiated function determines a size"),
             };
             let result = s.shaped(result, &ty, Mismatch::Type)?;
             Ok((result.atoms(), core_types(&ty)))
         })?;
         Ok((lambda, ty))
+    }
+
+    /// The leaves of a derivative of a value of type `ty`, with the constructors of the value.
+    fn with_tags_of(
+        &mut self,
+        value: &[Atom],
+        derived: &[Atom],
+        ty: &LTy,
+        directions: Option<Dim>,
+    ) -> Vec<Atom> {
+        let mut tags = Vec::new();
+        tag_leaves(ty, &mut tags);
+        let leaves = value.iter().zip(derived).zip(tags);
+        let leaf = |((value, derived), is_tag): ((&Atom, &Atom), bool)| match directions {
+            _ if !is_tag => *derived,
+            None => *value,
+            Some(n) => {
+                let op = BasicOp::Replicate { shape: std::iter::once(n).collect(), value: *value };
+                self.f.basic("tags", op).into()
+            }
+        };
+        leaves.map(leaf).collect()
     }
 
     fn differentiable(&self, value: &Value) -> Res<()> {
@@ -124,6 +146,22 @@ impl Lower<'_> {
             self.f.alias_outer(array, sources);
         }
         names.into_iter().map(Atom::Var).collect()
+    }
+}
+
+/// Appends, for each leaf of a type, true if it is the number of a constructor.
+fn tag_leaves(ty: &LTy, out: &mut Vec<bool>) {
+    match ty {
+        LTy::Array(array) => tag_leaves(&array.1, out),
+        LTy::Tuple(_) | LTy::Record(_) | LTy::Sum(_) => {
+            let first = out.len();
+            ty.parts().unwrap_or_default().into_iter().for_each(|part| tag_leaves(part, out));
+            if let (LTy::Sum(_), Some(tag)) = (ty, out.get_mut(first)) {
+                *tag = true;
+            }
+        }
+        LTy::Scalar(_) | LTy::Acc(_) => out.push(false),
+        LTy::Fun => {}
     }
 }
 

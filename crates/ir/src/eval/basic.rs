@@ -25,7 +25,7 @@ fn or_bug<T>(value: Option<T>, message: impl FnOnce() -> String) -> Result<T> {
 impl<'p, L: EvalLevel> Evaluator<'p, L> {
     /// The value of a basic operation that is bound to a name, if [`Self::scalar`] does not compute
     /// it.
-    pub(super) fn basic(&mut self, frame: &mut Frame<'p>, op: &'p BasicOp, name: Name) -> Result<Value> {
+    pub(super) fn basic(&mut self, frame: &mut Frame<'p>, op: &BasicOp, name: Name) -> Result<Value> {
         Ok(match op {
             BasicOp::Atom(x) | BasicOp::Opaque(x) => frame.atom(*x)?,
             BasicOp::Scalar(_) | crate::parameter_op!() => {
@@ -173,7 +173,7 @@ fn flat_view_out_of_bounds() -> String {
 /// An array with this outer shape, filled with a value.
 pub(super) fn replicate(frame: &Frame<'_>, shape: &[Dim], value: Atom) -> Result<Value> {
     let mut shape = frame.sizes(shape)?;
-    match frame.atom(value)? {
+    match frame.atom(value)?.primal().clone() {
         value @ Value::Scalar(_) if shape.is_empty() => Ok(value),
         Value::Scalar(x) => {
             let count = checked_count(&shape, x.ty())?;
@@ -186,7 +186,7 @@ pub(super) fn replicate(frame: &Frame<'_>, shape: &[Dim], value: Atom) -> Result
             let times = if count == 0 { 0 } else { times };
             fresh(&shape, row.store()?.repeated(times))
         }
-        Value::Empty | Value::Acc(_) | Value::Unit | Value::Block(_) => {
+        Value::Empty | Value::Acc(_) | Value::Unit | Value::Block(_) | Value::Dual(_) => {
             Err(EvalError::bug("replicate of an operand that is not a value"))
         }
     }
@@ -235,7 +235,7 @@ fn write(frame: &Frame<'_>, target: &mut Array, slice: &[DimIndex], value: Atom,
             _ => false,
         },
         Value::Array(part) => target.write_slice(&evaluated(frame, slice)?, &part, stamp)?,
-        Value::Empty | Value::Acc(_) | Value::Unit | Value::Block(_) => false,
+        Value::Empty | Value::Acc(_) | Value::Unit | Value::Block(_) | Value::Dual(_) => false,
     };
     or_bug(ok.then_some(()), || {
         format!("an update of shape {:?} is out of bounds or has the wrong shape", target.shape())

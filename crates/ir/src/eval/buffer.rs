@@ -233,6 +233,18 @@ impl PartialBuffer {
         true
     }
 
+    /// Number of elements.
+    pub(super) fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Appends zeros up to this number of elements.
+    pub(super) fn pad_with_zeros(&mut self, n: usize) {
+        for _ in self.len()..n {
+            let _ = self.push(Scalar::zero(self.data.elem()));
+        }
+    }
+
     /// The elements repeated `times` times.
     #[must_use]
     pub(super) fn repeated(&self, times: usize) -> Self {

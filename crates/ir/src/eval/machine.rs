@@ -2,6 +2,8 @@
 
 use super::array::Array;
 use super::block::{BlockRef, Writer, WriterNames};
+use super::derivative::Perturbations;
+use super::dual::Dual;
 use super::live::{Live, analyse};
 use super::view::Sizes;
 use super::{ErrorClass, EvalError, EvalLevel, Evaluate, MAX_CALL_DEPTH, Options};
@@ -35,6 +37,8 @@ pub enum Value {
     Unit,
     /// A block.
     Block(BlockRef),
+    /// A scalar or array in a function whose derivative is being evaluated.
+    Dual(Rc<Dual>),
 }
 
 /// The arrays of an open accumulator.
@@ -42,7 +46,7 @@ pub(super) struct OpenAcc<'p, L: Level> {
     pub(super) token: Name,
     /// Its index space.
     pub(super) shape: SmallVec<[i64; 3]>,
-    pub(super) arrays: Vec<Array>,
+    pub(super) arrays: Vec<Value>,
     pub(super) op: Option<&'p Operator<L>>,
 }
 
@@ -74,6 +78,7 @@ pub struct Evaluator<'p, L: Level> {
     options: &'p Options,
     depth: u32,
     pub(super) accs: Vec<OpenAcc<'p, L>>,
+    pub(super) perturbations: Perturbations,
 }
 
 impl Frame<'_> {
@@ -101,22 +106,14 @@ impl Frame<'_> {
     /// Returns a copy of a name's value.
     #[inline]
     pub(super) fn value(&self, name: Name) -> Result<Value> {
-        match &self.slots[name.index()] {
-            Value::Empty => Err(self.missing(name)),
-            value @ (Value::Scalar(_) | Value::Array(_) | Value::Acc(_) | Value::Unit | Value::Block(_)) => {
-                Ok(value.clone())
-            }
-        }
+        let value = &self.slots[name.index()];
+        if matches!(value, Value::Empty) { Err(self.missing(name)) } else { Ok(value.clone()) }
     }
 
     /// Moves a name's value out.
     pub(super) fn take(&mut self, name: Name) -> Result<Value> {
-        match std::mem::take(&mut self.slots[name.index()]) {
-            Value::Empty => Err(self.missing(name)),
-            value @ (Value::Scalar(_) | Value::Array(_) | Value::Acc(_) | Value::Unit | Value::Block(_)) => {
-                Ok(value)
-            }
-        }
+        let value = std::mem::take(&mut self.slots[name.index()]);
+        if matches!(value, Value::Empty) { Err(self.missing(name)) } else { Ok(value) }
     }
 
     /// An operand's value.
@@ -133,6 +130,7 @@ impl Frame<'_> {
             Atom::Const(value) => Some(value),
             Atom::Var(name) => match &self.slots[name.index()] {
                 Value::Scalar(value) => Some(*value),
+                Value::Dual(dual) => dual.primal.as_scalar(),
                 Value::Empty | Value::Array(_) | Value::Acc(_) | Value::Unit | Value::Block(_) => None,
             },
         }
@@ -165,10 +163,10 @@ impl Frame<'_> {
     /// An array operand.
     #[inline]
     pub(super) fn array(&self, name: Name) -> Result<&Array> {
-        match &self.slots[name.index()] {
+        match self.slots[name.index()].primal() {
             Value::Array(array) => Ok(array),
             Value::Empty => Err(self.missing(name)),
-            Value::Scalar(_) | Value::Acc(_) | Value::Unit | Value::Block(_) => {
+            Value::Scalar(_) | Value::Acc(_) | Value::Unit | Value::Block(_) | Value::Dual(_) => {
                 Err(EvalError::bug("an operand is not an array"))
             }
         }
@@ -211,6 +209,7 @@ impl<'p, L: EvalLevel> Evaluator<'p, L> {
             options,
             depth: 0,
             accs: Vec::new(),
+            perturbations: Perturbations::default(),
         }
     }
 
@@ -379,6 +378,11 @@ impl<'p, L: EvalLevel> Evaluator<'p, L> {
 
     fn stm_results(&mut self, frame: &mut Frame<'p>, stm: &'p Stm<L>) -> Result<()> {
         if let (Exp::Basic(op), [param]) = (&stm.exp, stm.pat.as_slice()) {
+            if self.perturbations.all != 0
+                && let Some(value) = self.dual(frame, op, param.name)?
+            {
+                return self.bind(frame, param, value);
+            }
             if let Some(value) = self.scalar(frame, op)? {
                 frame.set(param.name, Value::Scalar(value));
                 return Ok(());

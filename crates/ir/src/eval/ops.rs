@@ -1,16 +1,16 @@
 //! Combinators, accumulators and histograms.
 
-use super::array::{Array, checked_count};
+use super::array::checked_count;
 use super::block::Stamp;
+use super::derivative::DerivativeOp;
 use super::flat::{FlatMapState, mapped};
 use super::machine::{Evaluator, Frame, OpenAcc, Value};
 use super::rows::Rows;
-use super::{ErrorClass, EvalError, EvalLevel, Evaluate};
+use super::{EvalError, EvalLevel, Evaluate};
 use crate::name::Name;
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
 use crate::syntax::{Atom, Lambda, Param};
 use crate::types::{Dim, Type};
-use crate::walk::LevelOp;
 use prim::{PrimType, Scalar};
 use smallvec::SmallVec;
 
@@ -36,28 +36,21 @@ impl Frame<'_> {
     }
 
     /// Moves out the arrays that histograms consume.
-    pub(super) fn take_destinations<L: EvalLevel>(&mut self, ops: &[HistOp<L>]) -> Result<Vec<Vec<Array>>> {
-        let mut take = |op: &HistOp<L>| op.destinations.iter().map(|dest| self.take_array(*dest)).collect();
+    pub(super) fn take_destinations<L: EvalLevel>(&mut self, ops: &[HistOp<L>]) -> Result<Vec<Vec<Value>>> {
+        let mut take = |op: &HistOp<L>| op.destinations.iter().map(|dest| self.take(*dest)).collect();
         ops.iter().map(&mut take).collect()
     }
 
     /// A chunk's private histograms, filled with neutral elements.
-    pub(super) fn neutral_bins<L: EvalLevel>(&self, ops: &[HistOp<L>]) -> Result<Vec<Vec<Array>>> {
+    pub(super) fn neutral_bins<L: EvalLevel>(&self, ops: &[HistOp<L>]) -> Result<Vec<Vec<Value>>> {
         let bins = |op: &HistOp<L>| neutral_arrays(self, &op.shape, &op.op);
         ops.iter().map(bins).collect()
     }
 }
 
 /// Arrays of an operator's neutral elements.
-fn neutral_arrays<L: EvalLevel>(frame: &Frame<'_>, shape: &[Dim], op: &Operator<L>) -> Result<Vec<Array>> {
-    let array = |atom: &Atom| {
-        if let Value::Array(array) = super::basic::replicate(frame, shape, *atom)? {
-            Ok(array)
-        } else {
-            Err(EvalError::bug("a histogram has no bins"))
-        }
-    };
-    op.neutral.iter().map(array).collect()
+fn neutral_arrays<L: EvalLevel>(frame: &Frame<'_>, shape: &[Dim], op: &Operator<L>) -> Result<Vec<Value>> {
+    op.neutral.iter().map(|atom| super::basic::replicate(frame, shape, *atom)).collect()
 }
 
 /// Collectors of the rows of results of these types.
@@ -74,6 +67,7 @@ pub(super) fn row(input: &Value, i: i64) -> Result<Value> {
         }
         Value::Array(array) => array.slice(&[Ok(i)]).map(Value::Array).ok_or_else(out_of_bounds),
         Value::Acc(_) => Ok(input.clone()),
+        Value::Dual(_) => input.each_component(|part| row(part, i)),
         Value::Scalar(_) | Value::Unit | Value::Block(_) | Value::Empty => {
             Err(EvalError::bug("an input is neither an array nor an accumulator"))
         }
@@ -142,7 +136,7 @@ impl<'p, L: EvalLevel> Evaluator<'p, L> {
     }
 
     /// Replaces the arrays of these accumulators by neutral elements; returns the original arrays.
-    pub(super) fn start_copies(&mut self, frame: &Frame<'p>, open: &[usize]) -> Result<Vec<Vec<Array>>> {
+    pub(super) fn start_copies(&mut self, frame: &Frame<'p>, open: &[usize]) -> Result<Vec<Vec<Value>>> {
         let mut before = Vec::with_capacity(open.len());
         for acc in open {
             let acc = &mut self.accs[*acc];
@@ -160,7 +154,7 @@ impl<'p, L: EvalLevel> Evaluator<'p, L> {
         &mut self,
         frame: &mut Frame<'p>,
         open: &[usize],
-        before: Vec<Vec<Array>>,
+        before: Vec<Vec<Value>>,
         stamp: Stamp,
     ) -> Result<()> {
         for (acc, mut arrays) in open.iter().zip(before) {
@@ -191,14 +185,14 @@ impl<'p, L: EvalLevel> Evaluator<'p, L> {
         &mut self,
         frame: &mut Frame<'p>,
         op: Option<&'p Operator<L>>,
-        arrays: &mut [Array],
+        arrays: &mut [Value],
         index: &[i64],
         values: Vec<Value>,
         stamp: Stamp,
     ) -> Result<()> {
-        let inside = |array: &Array| {
-            array.shape().len() >= index.len()
-                && index.iter().zip(array.shape()).all(|(i, n)| (0..*n).contains(i))
+        let inside = |value: &Value| {
+            let shape = value.as_array().map_or(&[][..], |array| array.shape());
+            shape.len() >= index.len() && index.iter().zip(shape).all(|(i, n)| (0..*n).contains(i))
         };
         if !arrays.iter().all(inside) {
             return Ok(());
@@ -220,11 +214,16 @@ impl<'p, L: EvalLevel> Evaluator<'p, L> {
             return Err(EvalError::bug("an update has the wrong number of values"));
         }
         for (array, value) in arrays.iter_mut().zip(new) {
-            let ok = match value {
-                Value::Scalar(x) if array.shape().len() == index.len() => array.write(index, x, stamp)?,
-                Value::Array(part) => array.write_slice(&slice, &part, stamp)?,
-                Value::Empty | Value::Scalar(_) | Value::Acc(_) | Value::Unit | Value::Block(_) => false,
-            };
+            let ok = array.write(value, |array, part| match part {
+                Value::Scalar(x) if array.shape().len() == index.len() => array.write(index, *x, stamp),
+                Value::Array(part) => array.write_slice(&slice, part, stamp),
+                Value::Empty
+                | Value::Scalar(_)
+                | Value::Acc(_)
+                | Value::Unit
+                | Value::Block(_)
+                | Value::Dual(_) => Ok(false),
+            })?;
             if !ok {
                 return Err(EvalError::bug("an update is out of bounds or has a value of the wrong shape"));
             }
@@ -263,8 +262,7 @@ impl<'p, L: EvalLevel> Evaluator<'p, L> {
     ) -> Result<()> {
         let first = self.accs.len();
         for (input, token) in inputs.iter().zip(&lambda.params) {
-            let arrays: Result<Vec<Array>> =
-                input.arrays.iter().map(|name| frame.take_array(*name)).collect();
+            let arrays: Result<Vec<Value>> = input.arrays.iter().map(|name| frame.take(*name)).collect();
             let (token, op) = (token.name, input.op.as_ref());
             let shape = frame.sizes(&input.shape)?;
             self.accs.push(OpenAcc { token, shape, arrays: arrays?, op });
@@ -274,7 +272,7 @@ impl<'p, L: EvalLevel> Evaluator<'p, L> {
         let mut results = Vec::new();
         self.apply(frame, lambda, args, &mut results)?;
         for acc in self.accs.drain(first..) {
-            out.extend(acc.arrays.into_iter().map(Value::Array));
+            out.extend(acc.arrays);
         }
         out.extend(results.into_iter().skip(inputs.len()));
         Ok(())
@@ -286,7 +284,7 @@ impl<'p, L: EvalLevel> Evaluator<'p, L> {
         &mut self,
         frame: &mut Frame<'p>,
         ops: &'p [HistOp<L>],
-        destinations: &mut [Vec<Array>],
+        destinations: &mut [Vec<Value>],
         segment: &[i64],
         values: Vec<Value>,
         stamp: Stamp,
@@ -295,7 +293,7 @@ impl<'p, L: EvalLevel> Evaluator<'p, L> {
         let mut values = values.into_iter();
         let mut indices = Vec::with_capacity(n_indices);
         for value in values.by_ref().take(n_indices) {
-            if let Value::Scalar(Scalar::I64(i)) = value {
+            if let Some(Scalar::I64(i)) = value.as_scalar() {
                 indices.push(i);
             } else {
                 return Err(EvalError::bug("a bucket index is not an i64"));
@@ -316,9 +314,9 @@ impl<'p, L: EvalLevel> Evaluator<'p, L> {
         &mut self,
         frame: &mut Frame<'p>,
         ops: &'p [HistOp<L>],
-        destinations: &mut [Vec<Array>],
+        destinations: &mut [Vec<Value>],
         segment: &[i64],
-        own: &[Vec<Array>],
+        own: &[Vec<Value>],
         stamp: Stamp,
     ) -> Result<()> {
         for ((op, arrays), own) in ops.iter().zip(destinations).zip(own) {
@@ -350,7 +348,11 @@ pub(super) fn delinearise(position: i64, shape: &[i64]) -> SmallVec<[i64; 3]> {
 }
 
 /// The element or row at an index, copied: a view would share an array that may be written next.
-fn element_or_row(array: &Array, index: &[i64]) -> Result<Value> {
+fn element_or_row(value: &Value, index: &[i64]) -> Result<Value> {
+    if !value.tangents().is_empty() {
+        return value.each_component(|part| element_or_row(part, index));
+    }
+    let array = value.as_array().ok_or_else(|| EvalError::bug("an operand is not an array"))?;
     if array.shape().len() == index.len() {
         let value = array.element(index)?;
         return value.map(Value::Scalar).ok_or_else(too_few);
@@ -413,7 +415,7 @@ impl Evaluate<Soacs> for Soac {
                     let stamp = m.stamp_for(frame, pat)?;
                     m.update_histograms(frame, ops, &mut destinations, &[], values, stamp)?;
                 }
-                out.extend(destinations.into_iter().flatten().map(Value::Array));
+                out.extend(destinations.into_iter().flatten());
                 Ok(())
             }
             Self::WithAcc { inputs, lambda } => m.withacc(frame, inputs, lambda, out),
@@ -442,10 +444,13 @@ impl Evaluate<Soacs> for Soac {
                 }
                 flat.finish(m, frame, n, rows, (&[], out))
             }
-            crate::derivative_op!() => {
-                let message = format!("{} in the evaluator", LevelOp::keyword(self));
-                Err(EvalError::new(ErrorClass::Unsupported, message))
+            Self::Jvp { args, seeds, directions, lambda } => {
+                m.jvp(frame, DerivativeOp { args, seeds, directions: *directions, lambda }, out)
             }
+            Self::Vjp { args, seeds, directions, lambda } => {
+                m.vjp(frame, DerivativeOp { args, seeds, directions: *directions, lambda }, out)
+            }
+            Self::WithVjp { args, lambda, adjoint: _ } => m.with_vjp(frame, args, lambda, out),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::array::Array;
 use super::block::Stamp;
 use super::buffer::PartialBuffer;
+use super::dual::Mask;
 use super::machine::Value;
 use super::ops::delinearise;
 use super::view::Sizes;
@@ -20,6 +21,8 @@ pub(super) enum Rows {
         data: PartialBuffer,
         /// The rows' shape, once known.
         shape: Option<Sizes>,
+        /// The components of the rows; fewer elements if the others are zero.
+        tangents: Vec<(Mask, PartialBuffer)>,
     },
     /// A memory location that is being filled.
     InBlock {
@@ -41,7 +44,8 @@ fn other_type<T>() -> Result<T> {
 impl Rows {
     /// No rows, with capacity for `rows`.
     pub(super) fn new(elem: PrimType, rows: usize) -> Self {
-        Self::Collected { data: PartialBuffer::with_capacity(elem, rows.min(1 << 20)), shape: None }
+        let data = PartialBuffer::with_capacity(elem, rows.min(1 << 20));
+        Self::Collected { data, shape: None, tangents: Vec::new() }
     }
 
     /// The rows of an array in a block.
@@ -52,7 +56,21 @@ impl Rows {
     /// Appends a row at this time: a scalar, or an array of the same shape as the others.
     pub(super) fn push(&mut self, value: &Value, time: u32) -> Result<()> {
         match self {
-            Self::Collected { data, shape } => collect(data, shape, value),
+            Self::Collected { data, shape, tangents } => {
+                let before = data.len();
+                collect(data, shape, value.primal())?;
+                for (mask, part) in value.tangents() {
+                    let known = tangents.iter().position(|(own, _)| own == mask);
+                    let at = known.unwrap_or_else(|| {
+                        tangents.push((*mask, PartialBuffer::with_capacity(data.data.elem(), before)));
+                        tangents.len() - 1
+                    });
+                    let tangent = &mut tangents[at].1;
+                    tangent.pad_with_zeros(before);
+                    collect(tangent, shape, part)?;
+                }
+                Ok(())
+            }
             Self::InBlock { array, outer, completion_times: ends, writer } => {
                 let stamp = Stamp { time, writer: *writer };
                 write_row(array, &delinearise(ends.len() as i64, outer), value, stamp)?;
@@ -67,10 +85,16 @@ impl Rows {
     /// else.
     pub(super) fn finish(self, outer: &[i64], row: &[i64], time: u32) -> Result<Value> {
         match self {
-            Self::Collected { data, shape } => {
+            Self::Collected { data, shape, tangents } => {
                 let mut whole: Sizes = SmallVec::from_slice(outer);
                 whole.extend_from_slice(shape.as_deref().unwrap_or(row));
-                fresh(&whole, data)
+                let n = data.len();
+                let tangents = tangents.into_iter().map(|(mask, mut tangent)| {
+                    tangent.pad_with_zeros(n);
+                    Ok((mask, fresh(&whole, tangent)?))
+                });
+                let tangents = tangents.collect::<Result<_>>()?;
+                Ok(fresh(&whole, data)?.with_tangents(tangents))
             }
             Self::InBlock { mut array, outer, completion_times: ends, writer: _ } => {
                 for (at, end) in ends.iter().enumerate() {
@@ -103,7 +127,7 @@ fn collect(data: &mut PartialBuffer, shape: &mut Option<Sizes>, value: &Value) -
         }
         // Accumulators are returned separately.
         Value::Acc(_) => true,
-        Value::Empty | Value::Unit | Value::Block(_) => false,
+        Value::Empty | Value::Unit | Value::Block(_) | Value::Dual(_) => false,
     };
     if ok { Ok(()) } else { other_type() }
 }
@@ -117,7 +141,7 @@ fn write_row(array: &mut Array, index: &[i64], value: &Value, stamp: Stamp) -> R
             array.write_slice(&slice, row, stamp)?
         }
         Value::Acc(_) => true,
-        Value::Empty | Value::Unit | Value::Block(_) => false,
+        Value::Empty | Value::Unit | Value::Block(_) | Value::Dual(_) => false,
     };
     if ok { Ok(()) } else { other_type() }
 }

@@ -9,7 +9,7 @@ use prim::{Scalar, ScalarOp};
 
 type Result<T> = std::result::Result<T, EvalError>;
 
-fn undefined(op: &ScalarOp<Scalar>) -> EvalError {
+pub(super) fn undefined(op: &ScalarOp<Scalar>) -> EvalError {
     EvalError::bug(format!("{} is undefined for {:?}", op.name(), op.operands()))
 }
 

@@ -1,6 +1,6 @@
 //! Segops: iterations in the order of chunks and partial accumulators that the decomposition fixes.
 
-use super::array::{Array, checked_count};
+use super::array::checked_count;
 use super::block::Block;
 use super::flat::{FlatMapState, mapped};
 use super::machine::{Evaluator, Frame, Value};
@@ -244,7 +244,7 @@ impl<'p, L: EvalLevel> Segments<'p, L> {
         ops: &'p [HistOp<L>],
         outer: &[i64],
         pat: &[Param<L>],
-        destinations: &mut [Vec<Array>],
+        destinations: &mut [Vec<Value>],
     ) -> Result<()> {
         let mut largest = 1;
         for op in ops {
@@ -361,7 +361,7 @@ impl<L: EvalLevel> Evaluate<L> for SegOp<L> {
                     let outer = run.outer_indices(segment);
                     run.hist(m, frame, ops, &outer, pat, &mut destinations)?;
                 }
-                out.extend(destinations.into_iter().flatten().map(Value::Array));
+                out.extend(destinations.into_iter().flatten());
                 Ok(())
             }
             SegKind::FlatMap => {

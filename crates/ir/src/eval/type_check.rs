@@ -13,6 +13,7 @@ impl Frame<'_> {
     /// Fails unless the value has the type of the name to which it is bound. A [`Dim::Ext`] matches
     /// any size.
     pub(super) fn check_type(&self, name: Name, ty: &Type, value: &Value) -> Result<(), EvalError> {
+        let value = value.primal();
         let fits = match (ty, value) {
             (Type::Array { elem, shape }, Value::Array(array)) => {
                 array.elem() == *elem
@@ -49,7 +50,7 @@ impl Frame<'_> {
             Value::Acc(_) => "an accumulator".to_owned(),
             Value::Unit => "no value".to_owned(),
             Value::Block(_) => "a block".to_owned(),
-            Value::Empty => "nothing".to_owned(),
+            Value::Empty | Value::Dual(_) => "nothing".to_owned(),
         };
         let mut message = format!("{name} is bound to {found}, but its type is ");
         match ty {

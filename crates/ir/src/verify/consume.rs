@@ -488,7 +488,7 @@ impl<L: Level> Consumption<'_, L> {
         }
         let once = op.runs_once();
         self.depth += u32::from(!once);
-        let mut inside = Inside { c: self, once, result: Vec::new() };
+        let mut inside = Inside { c: self, result: Vec::new() };
         op.visit(&mut inside);
         let result = inside.result;
         self.depth -= u32::from(!once);
@@ -506,11 +506,10 @@ impl<L: Level> Consumption<'_, L> {
         }
     }
 
-    fn lambda(&mut self, lambda: &Lambda<L>, once: bool) {
+    fn lambda(&mut self, lambda: &Lambda<L>) {
         for param in &lambda.params {
             self.bind(param.name, &[]);
-            let own = once || self.is_acc(param.name);
-            self.nodes[param.name.index()].protected = !own;
+            self.nodes[param.name.index()].protected = !self.is_acc(param.name);
         }
         self.body(&lambda.body);
     }
@@ -530,7 +529,6 @@ impl<L: Level> Visit<L> for Operands {
 /// The bodies of an operation, and the results of its last lambda.
 struct Inside<'c, 'a, L: Level> {
     c: &'c mut Consumption<'a, L>,
-    once: bool,
     result: Vec<Atom>,
 }
 
@@ -540,7 +538,7 @@ impl<L: Level> Visit<L> for Inside<'_, '_, L> {
     }
 
     fn lambda(&mut self, lambda: &Lambda<L>) {
-        self.c.lambda(lambda, self.once);
+        self.c.lambda(lambda);
         self.result.clone_from(&lambda.body.result);
     }
 }

@@ -6,7 +6,7 @@ use ir::verify::{self, VerifyLevel};
 use ir::{Mems, Program, Segs, Soacs};
 use prim::{PrimType, Scalar};
 
-fn program<L: TextLevel + VerifyLevel>(source: &str) -> Program<L> {
+pub fn program<L: TextLevel + VerifyLevel>(source: &str) -> Program<L> {
     let program = text::parse::<L>(source).unwrap_or_else(|e| panic!("{e}"));
     if let Err(errors) = verify::verify(&program) {
         panic!("{}", verify::listing(&program, &errors));
