@@ -12,6 +12,7 @@
 mod accs;
 mod basic;
 mod branch;
+mod dense;
 mod flat_map;
 mod hist;
 mod loops;
@@ -50,6 +51,7 @@ pub(crate) type Adjoints = FxHashMap<Name, Adjoint>;
 pub(crate) struct Scope {
     outer: Outer<Soacs>,
     adjoints: Adjoints,
+    dense: Option<FxHashMap<Name, Atom>>,
 }
 
 impl Ad<'_> {
@@ -76,12 +78,17 @@ impl Ad<'_> {
 
     /// Begins a scope without adjoints.
     pub fn open_scope(&mut self) -> Scope {
-        Scope { outer: self.b.open(), adjoints: std::mem::take(&mut self.adjoints) }
+        Scope {
+            outer: self.b.open(),
+            adjoints: std::mem::take(&mut self.adjoints),
+            dense: self.dense.take(),
+        }
     }
 
     /// Ends a scope; returns its body and its adjoints.
     pub fn close_scope(&mut self, scope: Scope, result: Vec<Atom>) -> Body<Soacs> {
         self.adjoints = scope.adjoints;
+        self.dense = scope.dense;
         self.b.close(scope.outer, result)
     }
 
@@ -124,6 +131,13 @@ impl Ad<'_> {
                 self.adjoints.insert(name, Adjoint::Value(sum));
             }
             Some(Adjoint::Acc(acc)) => {
+                if let Some(before) = self.dense.as_ref().map(|dense| dense.get(&name).copied()) {
+                    let value = before.map_or(value, |before| self.sum(&ty, before, value));
+                    if let Some(dense) = &mut self.dense {
+                        dense.insert(name, value);
+                    }
+                    return;
+                }
                 let value = self.name_of(value);
                 let acc = self.accumulate(acc, &mut SmallVec::new(), ty.shape(), value);
                 self.adjoints.insert(name, Adjoint::Acc(acc));

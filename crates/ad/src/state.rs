@@ -27,6 +27,8 @@ pub(crate) struct Ad<'a> {
     pub active: FxHashSet<Name>,
     /// The adjoints of names in scope.
     pub adjoints: Adjoints,
+    /// Within an iteration of a map: the whole arrays that it adds to free arrays.
+    pub dense: Option<FxHashMap<Name, Atom>>,
     /// The adjoints of arrays whose `withacc` the return sweep is in.
     pub acc_adjoints: AccAdjoints,
     /// The tapes of loops, by their first result.
@@ -48,6 +50,7 @@ impl<'a> Ad<'a> {
             calls,
             active: FxHashSet::default(),
             adjoints: Adjoints::default(),
+            dense: None,
             acc_adjoints: AccAdjoints::default(),
             tapes: FxHashMap::default(),
             tangents: Tangents::default(),
@@ -143,6 +146,7 @@ impl Ad<'_> {
                 self.active.insert(copy);
             }
         }
+        self.rename_iterations(map);
     }
 
     /// The slice of all elements of an array.

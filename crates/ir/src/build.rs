@@ -97,6 +97,11 @@ impl<'a, L: Level> Builder<'a, L> {
         Body { stms: self.stms, result }
     }
 
+    /// The statements collected so far in the innermost body.
+    pub fn stms(&self) -> &[Stm<L>] {
+        &self.stms
+    }
+
     /// Returns the collected statements and removes them from the builder.
     pub fn take_stms(&mut self) -> Vec<Stm<L>> {
         std::mem::take(&mut self.stms)

@@ -13,7 +13,7 @@ use ir::build::LoopInit;
 use ir::soac::{AccInput, Operator, Screma, Soac, Soacs};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Shape, Type};
-use ir::walk::VisitMut;
+use ir::walk::{Substitution, VisitMut};
 use prim::{BinOp, CmpOp, PrimType, ScalarOp};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -84,6 +84,15 @@ impl Ad<'_> {
     pub(super) fn accumulate_row(&mut self, acc: Name, row: Atom, value: Name) -> Name {
         let ty = self.b.types.type_of(value).clone();
         self.accumulate(acc, &mut SmallVec::from_elem(row, 1), ty.shape(), value)
+    }
+
+    /// Renames the numbers of iterations of maps that are copied.
+    pub(crate) fn rename_iterations(&mut self, copies: &Substitution) {
+        for (_, iteration) in self.acc_adjoints.values_mut().filter_map(|adjoint| adjoint.last.as_mut()) {
+            if let Some(copy) = copies.get(iteration).and_then(|copy| copy.var()) {
+                *iteration = copy;
+            }
+        }
     }
 
     pub(super) fn reverse_update_acc(&mut self, acc: Name, index: &[Atom], values: &[Atom]) -> Result {

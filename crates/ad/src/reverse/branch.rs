@@ -21,6 +21,7 @@ impl Ad<'_> {
         free.sort_unstable();
         free.dedup();
         let before = self.adjoints.clone();
+        let dense = self.dense.take();
         let mut swept: Vec<(Vec<Stm<Soacs>>, Adjoints)> = Vec::new();
         for body in branches {
             let body = self.copy(body, &mut Substitution::default());
@@ -55,6 +56,7 @@ impl Ad<'_> {
             Ok(both) => both,
             Err(_) => return Ok(()),
         };
+        self.dense = dense;
         let hinted = types.into_iter().map(|ty| ("adj", ty));
         let names = self.b.bind_all(hinted, Exp::If { cond, then_body, else_body });
         for (name, result) in changed.iter().zip(names) {

@@ -135,6 +135,7 @@ impl Ad<'_> {
             inits.push(loop_init("adj", ty, init));
         }
         let before = std::mem::take(&mut self.adjoints);
+        let dense = self.dense.take();
         let mut failed = Ok(());
         let aux = self.b.aux();
         let mut map = Substitution::default();
@@ -176,6 +177,7 @@ impl Ad<'_> {
         failed?;
         let _ = aux;
         self.adjoints = before;
+        self.dense = dense;
         for (name, result) in free.iter().zip(&fresh_loop[own.len()..]) {
             let adjoint = match self.adjoints.get(name) {
                 Some(Adjoint::Acc(_)) => Adjoint::Acc(*result),

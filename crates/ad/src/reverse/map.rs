@@ -9,12 +9,13 @@
 //! The adjoints of the inputs are results of the map. Contributions to free scalars are summed, those
 //! to free arrays go to accumulators.
 
+use super::dense::{self, Contribution, Leaves};
 use super::{Adjoint, Adjoints};
 use crate::state::{Ad, Result};
 use ir::Name;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{AccInput, Screma, Soac, Soacs};
-use ir::syntax::{Atom, Lambda, Param};
+use ir::syntax::{Atom, Lambda, Param, Stm};
 use ir::types::{Dim, Shape, Type};
 use ir::walk::free_names_lambda;
 use rustc_hash::FxHashMap;
@@ -32,11 +33,21 @@ struct FreeNames {
 /// What one iteration of a map returns.
 struct Iteration {
     map: Lambda<Soacs>,
+    /// The arrays and the parameters bound to their rows, those of adjoints included.
+    all_rows: Vec<(Name, Param<Soacs>)>,
     inputs: Vec<Name>,
     /// Free scalars with contributions.
     sums: Vec<Name>,
+    /// Free arrays to which each iteration adds a whole array, by a reduction.
+    arrays: Vec<Name>,
     /// The positions of inputs with contributions.
     rows: Vec<usize>,
+    /// Values of each iteration that sums of elements read.
+    leaves: Leaves,
+    /// Whole arrays that each iteration adds, which are summed element by element.
+    elementwise: Vec<Contribution>,
+    /// The statements of an iteration.
+    stms: Vec<Stm<Soacs>>,
     /// Names whose accumulators are updated: the accumulator before.
     accs: Vec<(Name, Name)>,
 }
@@ -100,18 +111,33 @@ impl Ad<'_> {
             tokens.push((*name, token, acc));
         }
         let iteration = self.iteration(rows, &free, &accs, adjoints, sweep)?;
-        let Iteration { map, inputs, sums, rows: own_rows, accs: updated } = iteration;
+        let Iteration {
+            map,
+            all_rows,
+            inputs,
+            mut sums,
+            arrays,
+            rows: own_rows,
+            mut leaves,
+            elementwise,
+            stms,
+            accs,
+        } = iteration;
+        let updated = accs;
+        sums.extend(arrays);
         let reduced: Vec<Type> = map.ret[..sums.len()].to_vec();
         let reduces = if sums.is_empty() { Vec::new() } else { self.sum_each(&reduced) };
-        if map.ret.is_empty() {
-            let _ = self.b.close(outer, Vec::new());
-            return Ok(());
-        }
-        let screma = Screma { width, inputs, map, scan_reduce: ScanReduce::reduce(reduces) };
-        let results = self.b.let_op("adj", Soac::Screma(screma));
+        let results = if map.ret.is_empty() {
+            Vec::new()
+        } else {
+            let screma = Screma { width, inputs, map, scan_reduce: ScanReduce::reduce(reduces) };
+            self.b.let_op("adj", Soac::Screma(screma))
+        };
         let used: Vec<(Name, Param<Soacs>, Param<Soacs>)> =
             tokens.into_iter().filter(|(name, ..)| updated.iter().any(|(own, _)| own == name)).collect();
-        let n_plain = sums.len() + own_rows.len();
+        let mut leaf_names: Vec<Name> = leaves.keys().copied().collect();
+        leaf_names.sort_unstable();
+        let n_plain = sums.len() + own_rows.len() + leaf_names.len();
         let after: FxHashMap<Name, Name> =
             updated.iter().map(|(name, _)| *name).zip(results[n_plain..].iter().copied()).collect();
         let plain: Vec<Name> = results[..n_plain].to_vec();
@@ -139,6 +165,16 @@ impl Ad<'_> {
         }
         for (at, adjoint) in own_rows.iter().zip(&plain[sums.len()..]) {
             self.add(rows[*at].0.into(), (*adjoint).into());
+        }
+        for (leaf, array) in leaf_names.into_iter().zip(&plain[sums.len() + own_rows.len()..]) {
+            leaves.insert(leaf, Some(*array));
+        }
+        let iteration = dense::Iteration { rows: &all_rows, stms: &stms };
+        for contribution in elementwise {
+            let Some(sum) = self.sum_elements(width, &iteration, contribution, &mut leaves) else {
+                return Err(ir::PassError::bug("an element of an adjoint cannot be computed again"));
+            };
+            self.add(contribution.to.into(), sum);
         }
         Ok(())
     }
@@ -223,9 +259,25 @@ impl Ad<'_> {
                 (*name, self.b.param("acc", ty))
             })
             .collect();
+        let mut all_rows: Vec<(Name, Param<Soacs>)> = rows.to_vec();
+        all_rows.extend(inputs[rows.len()..].iter().copied().zip(params[rows.len()..].iter().cloned()));
         let scope = self.open_scope();
+        self.dense = Some(FxHashMap::default());
         self.adjoints = own.iter().map(|(name, param)| (*name, Adjoint::Acc(param.name))).collect();
         sweep(self, &seeds)?;
+        let mut contributions: Vec<Contribution> =
+            self.dense.take().into_iter().flatten().map(|(to, value)| Contribution { to, value }).collect();
+        contributions.sort_unstable_by_key(|contribution| contribution.to);
+        let stms = self.b.stms().to_vec();
+        let (mut leaves, mut elementwise, mut arrays) = (Leaves::default(), Vec::new(), Vec::new());
+        for contribution in contributions {
+            let iteration = dense::Iteration { rows: &all_rows, stms: &stms };
+            if self.leaves_of(&iteration, contribution, &mut leaves) {
+                elementwise.push(contribution);
+            } else {
+                arrays.push(contribution);
+            }
+        }
         let found: Adjoints = std::mem::take(&mut self.adjoints);
         let value = |name: Name| match found.get(&name) {
             Some(Adjoint::Value(value)) => Some(*value),
@@ -239,6 +291,7 @@ impl Ad<'_> {
                 result.push(value);
             }
         }
+        result.extend(arrays.iter().map(|contribution| contribution.value));
         let mut own_rows = Vec::new();
         for (at, (_, param)) in rows.iter().enumerate() {
             if let Some(value) = value(param.name) {
@@ -246,6 +299,9 @@ impl Ad<'_> {
                 result.push(value);
             }
         }
+        let mut leaf_names: Vec<Name> = leaves.keys().copied().collect();
+        leaf_names.sort_unstable();
+        result.extend(leaf_names.into_iter().map(Atom::from));
         let mut updated = Vec::new();
         for ((name, param), (_, before)) in own.iter().zip(accs) {
             if let Some(Adjoint::Acc(acc)) = found.get(name)
@@ -260,7 +316,20 @@ impl Ad<'_> {
         let ret = result.iter().map(|atom| self.b.type_of(*atom)).collect();
         let body = self.close_scope(scope, result);
         let map = Lambda { params, body, ret };
-        Ok(Iteration { map, inputs, sums, rows: own_rows, accs: updated })
+        let arrays = arrays.iter().map(|contribution| contribution.to).collect();
+        let accs = updated;
+        Ok(Iteration {
+            map,
+            inputs,
+            sums,
+            arrays,
+            rows: own_rows,
+            all_rows,
+            leaves,
+            elementwise,
+            stms,
+            accs,
+        })
     }
 
     /// Operators that add values of these types, one for each.
