@@ -87,9 +87,7 @@ impl Ad<'_> {
             }
             BasicOp::Replicate { value, .. } => self.is_active(*value),
             BasicOp::ArrayLit { elems, .. } => elems.iter().any(|x| self.is_active(*x)),
-            BasicOp::UpdateAcc { acc, values, .. } => {
-                name(acc) || values.iter().any(|x| self.is_active(*x))
-            }
+            BasicOp::UpdateAcc { acc, values, .. } => name(acc) || values.iter().any(|x| self.is_active(*x)),
             BasicOp::Scratch { .. }
             | BasicOp::ConstArray { .. }
             | BasicOp::Assert { .. }
@@ -194,9 +192,10 @@ impl Ad<'_> {
             self.mark(acc, active);
         }
         let results = self.results(lambda);
-        let arrays = inputs.iter().zip(&results).flat_map(|(input, active)| {
-            std::iter::repeat_n(*active, input.arrays.len())
-        });
+        let arrays = inputs
+            .iter()
+            .zip(&results)
+            .flat_map(|(input, active)| std::iter::repeat_n(*active, input.arrays.len()));
         arrays.chain(results.iter().skip(inputs.len()).copied()).collect()
     }
 }

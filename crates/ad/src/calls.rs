@@ -3,14 +3,13 @@
 
 use crate::copies;
 use crate::state::{Ad, Result};
+use analysis::signatures::Signatures;
 use ir::build::Builder;
 use ir::soac::Soacs;
-use ir::syntax::{
-    Atom, Aux, Body, Exp, FunKind, FunParam, FunResult, Function, Param,
-};
+use ir::syntax::{Atom, Aux, Body, Exp, FunKind, FunParam, FunResult, Function, Param};
 use ir::types::{Dim, Type};
 use ir::typing::map_dims;
-use ir::{FunId, FunName, Name, PassError, TypeEnv};
+use ir::{Context, FunId, FunName, Name, PassError, TypeEnv};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Derivatives of derivatives of functions up to which calls are differentiated.
@@ -51,20 +50,31 @@ impl Calls {
         }
     }
 
-    /// Makes the derivatives that are needed.
-    pub fn finish(mut self) -> Result<Vec<Function<Soacs>>> {
+    /// Makes the derivatives that calls need, of the functions that exist.
+    pub fn make_pending(&mut self, context: &mut Context) -> Result {
+        let mut later = Vec::new();
         while let Some((key, id)) = self.pending.pop() {
+            if self.functions[key.function.index()].is_none() {
+                later.push((key, id));
+                continue;
+            }
             let function = self.make(&key)?;
+            let function = opt::simplify_function(function, &Signatures::default(), context)?;
             self.functions[id.index()] = Some(function);
+            self.pending.append(&mut later);
         }
+        self.pending = later;
+        Ok(())
+    }
+
+    /// The functions, with all derivatives.
+    pub fn finish(mut self, context: &mut Context) -> Result<Vec<Function<Soacs>>> {
+        self.make_pending(context)?;
         Ok(self.functions.into_iter().flatten().collect())
     }
 
     fn function(&self, id: FunId) -> Result<&Function<Soacs>> {
-        self.functions
-            .get(id.index())
-            .and_then(Option::as_ref)
-            .ok_or_else(|| PassError::bug("a function is missing while its derivative is made"))
+        self.functions.get(id.index()).and_then(Option::as_ref).ok_or_else(recursive_derivative)
     }
 
     fn derivative(&mut self, key: Key) -> Result<FunId> {
@@ -73,10 +83,7 @@ impl Calls {
         }
         let order = self.order[key.function.index()] + 1;
         if order > MAX_ORDER {
-            return Err(PassError::unsupported(
-                "derivatives of a recursive function that contains derivatives of itself",
-                Vec::new(),
-            ));
+            return Err(recursive_derivative());
         }
         let id = FunId::new(self.functions.len());
         self.functions.push(None);
@@ -169,6 +176,11 @@ impl Calls {
             })
             .collect()
     }
+}
+
+fn recursive_derivative() -> PassError {
+    let what = "derivatives of a recursive function that contains derivatives of itself";
+    PassError::unsupported(what, Vec::new())
 }
 
 type Signature = (Vec<Param<Soacs>>, Vec<FunResult<Soacs>>, Vec<Atom>);

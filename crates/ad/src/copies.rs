@@ -141,8 +141,8 @@ impl VisitMut<Soacs> for Copier<'_> {
                 stms.extend(self.replace(&mut stm.exp, array, &aux));
             }
             if let Exp::Loop { params, body, .. } = &mut stm.exp {
-                for at in 0..params.len() {
-                    if self.next.contains(&params[at].param.name) {
+                for (at, p) in params.iter().enumerate() {
+                    if self.next.contains(&p.param.name) {
                         self.copy_result(body, at);
                     }
                 }

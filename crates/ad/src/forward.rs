@@ -11,7 +11,7 @@ mod combinators;
 use crate::state::{Ad, Result};
 use ir::Name;
 use ir::soac::{Soac, Soacs};
-use ir::syntax::{Atom, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::Type;
 use ir::walk::with_stack;
 use rustc_hash::FxHashMap;
@@ -95,7 +95,8 @@ impl Ad<'_> {
         }
         let tangents = self.tangent_params(&params);
         params.extend(tangents);
-        let own: Vec<Type> = ret.iter().zip(active).filter(|(_, own)| **own).map(|(ty, _)| ty.clone()).collect();
+        let own: Vec<Type> =
+            ret.iter().zip(active).filter(|(_, own)| **own).map(|(ty, _)| ty.clone()).collect();
         for ty in &mut ret {
             self.extend_acc(ty);
         }
@@ -134,34 +135,46 @@ impl Ad<'_> {
                 pat.extend(tangents);
                 self.b.let_with(pat, aux, Exp::If { cond, then_body, else_body });
             }
-            Exp::Loop { params, form, body } => self.forward_loop((pat, active), aux, (params, form, body))?,
+            Exp::Loop { params, form, body } => {
+                self.forward_loop((pat, active), aux, (params, form, body))?;
+            }
             Exp::Apply { fun, args } => self.forward_call(fun, args, pat, aux)?,
-            Exp::Op(op) => match op {
-                Soac::WithVjp { args, lambda, adjoint: _ } => {
-                    let mut body = lambda.body;
-                    for (param, arg) in lambda.params.iter().zip(&args) {
-                        if let Some(tangent) = self.tangent(*arg) {
-                            self.active.insert(param.name);
-                            self.tangents.insert(param.name, tangent);
-                        }
-                        let exp = Exp::Basic(ir::syntax::BasicOp::Atom(*arg));
-                        self.b.let_pat(vec![param.clone()], exp);
-                    }
-                    self.mark_body(&body);
-                    let result = std::mem::take(&mut body.result);
-                    self.forward(body)?;
-                    self.at(&aux);
-                    for (param, result) in pat.iter().zip(&result) {
-                        let exp = Exp::Basic(ir::syntax::BasicOp::Atom(*result));
-                        self.b.let_pat(vec![param.clone()], exp);
-                        if self.has_tangent(param) {
-                            let tangent = self.tangent_or_zero(*result);
-                            self.tangents.insert(param.name, tangent);
-                        }
-                    }
-                }
-                op => self.forward_op(pat, active, aux, op)?,
-            },
+            Exp::Op(op) => {
+                let Soac::WithVjp { args, lambda, adjoint: _ } = op else {
+                    return self.forward_op(pat, active, aux, op);
+                };
+                self.forward_with_vjp(pat, &aux, (args, lambda))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A function with a reverse derivative of its own: forward, the function itself counts.
+    fn forward_with_vjp(
+        &mut self,
+        pat: Vec<Param<Soacs>>,
+        aux: &Aux,
+        (args, lambda): (Vec<Atom>, Lambda<Soacs>),
+    ) -> Result {
+        let bind = |ad: &mut Self, param: &Param<Soacs>, to: Atom| {
+            ad.b.let_pat(vec![param.clone()], Exp::Basic(BasicOp::Atom(to)));
+        };
+        for (param, arg) in lambda.params.iter().zip(&args) {
+            if let Some(tangent) = self.tangent(*arg) {
+                self.active.insert(param.name);
+                self.tangents.insert(param.name, tangent);
+            }
+            bind(self, param, *arg);
+        }
+        self.mark_body(&lambda.body);
+        let results = self.forward(lambda.body)?;
+        self.at(aux);
+        for (param, result) in pat.iter().zip(&results) {
+            bind(self, param, *result);
+            if self.has_tangent(param) {
+                let tangent = self.tangent_or_zero(*result);
+                self.tangents.insert(param.name, tangent);
+            }
         }
         Ok(())
     }
@@ -169,7 +182,7 @@ impl Ad<'_> {
     fn forward_loop(
         &mut self,
         (mut pat, active): (Vec<Param<Soacs>>, Vec<bool>),
-        aux: ir::syntax::Aux,
+        aux: Aux,
         (mut params, form, body): (Vec<LoopParam<Soacs>>, LoopForm, Body<Soacs>),
     ) -> Result {
         let mut own = Vec::new();

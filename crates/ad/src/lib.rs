@@ -58,10 +58,11 @@ pub fn differentiate(mut program: Program<Soacs>, context: &mut Context) -> Resu
         while let Some(nested) = innermost(&function.body) {
             function = differentiate_once(function, nested, &mut calls)?;
             function = opt::simplify_function(function, &signatures, context)?;
+            calls.make_pending(context)?;
         }
         calls.functions[at] = Some(function);
     }
-    program.functions = calls.finish()?;
+    program.functions = calls.finish(context)?;
     for function in &mut program.functions {
         VisitMut::<Soacs>::body(&mut PrimalOnly, &mut function.body);
     }
@@ -116,8 +117,11 @@ fn differentiate_once(
     let mut types = TypeEnv::of_function(&function);
     let mut body = std::mem::replace(&mut function.body, Body { stms: Vec::new(), result: Vec::new() });
     let mut names = std::mem::take(&mut function.names);
-    let mut replace =
-        Replace { derivative, ad: Ad::new(Builder::new(&mut names, &mut types), &function.provs, calls), done: Ok(()) };
+    let mut replace = Replace {
+        derivative,
+        ad: Ad::new(Builder::new(&mut names, &mut types), &function.provs, calls),
+        done: Ok(()),
+    };
     VisitMut::<Soacs>::body(&mut replace, &mut body);
     replace.done?;
     function.names = names;
@@ -166,18 +170,14 @@ impl Ad<'_> {
     fn derivative(&mut self, stm: Stm<Soacs>) -> Result {
         let Stm { pat, aux, exp } = stm;
         self.at(&aux);
-        match exp {
-            Exp::Op(Soac::Jvp { args, seeds, directions, lambda }) => {
-                self.jvp(pat, &aux, Derivative { args, seeds, directions, lambda })
-            }
-            Exp::Op(Soac::Vjp { args, seeds, directions, lambda }) => {
-                self.vjp(pat, &aux, Derivative { args, seeds, directions, lambda })
-            }
-            exp => {
-                self.b.push(Stm { pat, aux, exp });
-                Ok(())
-            }
+        if let Exp::Op(Soac::Jvp { args, seeds, directions, lambda }) = exp {
+            return self.jvp(pat, &aux, Derivative { args, seeds, directions, lambda });
         }
+        if let Exp::Op(Soac::Vjp { args, seeds, directions, lambda }) = exp {
+            return self.vjp(pat, &aux, Derivative { args, seeds, directions, lambda });
+        }
+        self.b.push(Stm { pat, aux, exp });
+        Ok(())
     }
 
     /// The function's body with the parameters bound to arguments, normalised, with all parameters
@@ -331,19 +331,18 @@ impl VisitMut<Soacs> for PrimalOnly {
         let mut stms = Vec::with_capacity(body.stms.len());
         for stm in std::mem::take(&mut body.stms) {
             let Stm { pat, aux, exp } = stm;
-            match exp {
-                Exp::Op(Soac::WithVjp { args, lambda, adjoint: _ }) => {
-                    let bind = |param: &Param<Soacs>, to: Atom| Stm {
-                        pat: vec![param.clone()],
-                        aux: Aux::at(aux.prov),
-                        exp: Exp::Basic(BasicOp::Atom(to)),
-                    };
-                    stms.extend(lambda.params.iter().zip(&args).map(|(param, arg)| bind(param, *arg)));
-                    stms.extend(lambda.body.stms);
-                    stms.extend(pat.iter().zip(&lambda.body.result).map(|(param, to)| bind(param, *to)));
-                }
-                exp => stms.push(Stm { pat, aux, exp }),
-            }
+            let Exp::Op(Soac::WithVjp { args, lambda, adjoint: _ }) = exp else {
+                stms.push(Stm { pat, aux, exp });
+                continue;
+            };
+            let bind = |param: &Param<Soacs>, to: Atom| Stm {
+                pat: vec![param.clone()],
+                aux: Aux::at(aux.prov),
+                exp: Exp::Basic(BasicOp::Atom(to)),
+            };
+            stms.extend(lambda.params.iter().zip(&args).map(|(param, arg)| bind(param, *arg)));
+            stms.extend(lambda.body.stms);
+            stms.extend(pat.iter().zip(&lambda.body.result).map(|(param, to)| bind(param, *to)));
         }
         body.stms = stms;
     }

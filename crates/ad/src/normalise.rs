@@ -11,7 +11,7 @@ use ir::soac::{HistOp, Operator, Screma, Soac, Soacs};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Substitution, free_names, substitute_body, with_stack};
-use prim::{BinOp, PrimType, Scalar};
+use prim::PrimType;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -92,7 +92,11 @@ impl Ad<'_> {
     fn split(&mut self, pat: Vec<Param<Soacs>>, aux: Aux, screma: Screma) -> Result {
         let Screma { width, inputs, map, scan_reduce } = screma;
         if scan_reduce.is_map() {
-            self.b.push(Stm { pat, aux, exp: Exp::Op(Soac::Screma(Screma { width, inputs, map, scan_reduce })) });
+            self.b.push(Stm {
+                pat,
+                aux,
+                exp: Exp::Op(Soac::Screma(Screma { width, inputs, map, scan_reduce })),
+            });
             return Ok(());
         }
         let values: Vec<Name> = if map.is_identity() {
@@ -234,8 +238,6 @@ impl Ad<'_> {
         let results: Vec<Param<Soacs>> =
             result_types.iter().map(|ty| self.b.param("x", ty.clone())).collect();
         let result = results.iter().map(|param| Atom::Var(param.name)).collect();
-        let whole: Vec<usize> = (0..ret.len()).collect();
-        let _ = whole;
         self.components(&results, &Aux::at(aux.prov), (width, &own), &element, scan)?;
         let body = self.b.close(outer, result);
         let map = Lambda { params, body, ret: result_types };
@@ -454,13 +456,13 @@ pub(crate) fn swapped(rank: usize) -> SmallVec<[usize; 3]> {
 /// The components of an operator in groups that depend on each other.
 fn groups(op: &Operator<Soacs>) -> Vec<Vec<usize>> {
     let n = op.neutral.len();
-    let needs: Vec<FxHashSet<usize>> =
+    let needs: Vec<Vec<usize>> =
         (0..n).map(|at| parameters_of(&op.op, at).into_iter().map(|param| param % n).collect()).collect();
     let mut group: Vec<usize> = (0..n).collect();
     loop {
         let before = group.clone();
-        for at in 0..n {
-            for other in &needs[at] {
+        for (at, others) in needs.iter().enumerate() {
+            for other in others {
                 let least = group[at].min(group[*other]);
                 group[at] = least;
                 group[*other] = least;
@@ -516,10 +518,7 @@ fn part(op: &Operator<Soacs>, group: &[usize]) -> Operator<Soacs> {
     Operator { op: lambda, neutral: group.iter().map(|at| op.neutral[*at]).collect(), comm: op.comm }
 }
 
-/// The product of sizes that are constants or variables, at least zero.
+/// `size - 1`.
 pub(crate) fn minus_one(b: &mut ir::build::Builder<'_, Soacs>, size: Atom) -> Atom {
-    match size {
-        Atom::Const(Scalar::I64(n)) => Atom::i64(n.wrapping_sub(1)),
-        _ => b.binary(BinOp::Sub, PrimType::I64, size, Atom::i64(1)).into(),
-    }
+    b.sub_i64(size, Atom::i64(1))
 }

@@ -26,12 +26,12 @@ pub(crate) use hist::is_sum;
 pub(crate) use loops::Tapes;
 
 use crate::state::{Ad, Result};
+use ir::Name;
 use ir::build::Outer;
 use ir::soac::{Soac, Soacs};
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, LoopForm, ReshapeKind, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::with_stack;
-use ir::Name;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -55,8 +55,7 @@ pub(crate) struct Scope {
 }
 
 impl Ad<'_> {
-    /// Appends a body's statements and the return sweep. The adjoints of the results are added to
-    /// those that `self.adjoints` holds.
+    /// Appends a body's statements and the return sweep. Adjoints are added to `self.adjoints`.
     pub fn sweep(&mut self, body: &Body<Soacs>, seeds: &[Option<Atom>]) -> Result {
         for stm in &body.stms {
             self.forward_sweep(stm)?;
@@ -78,11 +77,7 @@ impl Ad<'_> {
 
     /// Begins a scope without adjoints.
     pub fn open_scope(&mut self) -> Scope {
-        Scope {
-            outer: self.b.open(),
-            adjoints: std::mem::take(&mut self.adjoints),
-            dense: self.dense.take(),
-        }
+        Scope { outer: self.b.open(), adjoints: std::mem::take(&mut self.adjoints), dense: self.dense.take() }
     }
 
     /// Ends a scope; returns its body and its adjoints.
@@ -187,13 +182,7 @@ impl Ad<'_> {
     }
 
     /// Adds all elements of a value of this shape to an accumulator, below an index.
-    fn accumulate(
-        &mut self,
-        acc: Name,
-        index: &mut SmallVec<[Atom; 2]>,
-        shape: &[Dim],
-        value: Name,
-    ) -> Name {
+    fn accumulate(&mut self, acc: Name, index: &mut SmallVec<[Atom; 2]>, shape: &[Dim], value: Name) -> Name {
         let Some((width, inner)) = shape.split_first() else {
             let update = BasicOp::UpdateAcc { acc, index: index.clone(), values: vec![value.into()] };
             return self.b.let_basic("acc", update);

@@ -115,9 +115,8 @@ impl Ad<'_> {
             params.extend(types.iter().map(|ty| self.b.param(hint, ty.clone())));
         }
         let n = types.len();
-        let sums = (0..n)
-            .map(|i| self.sum(&types[i], params[i].name.into(), params[n + i].name.into()))
-            .collect();
+        let sums =
+            (0..n).map(|i| self.sum(&types[i], params[i].name.into(), params[n + i].name.into())).collect();
         let body = self.b.close(outer, sums);
         Operator { op: Lambda { params, body, ret: types.to_vec() }, neutral, comm: true }
     }
@@ -141,11 +140,9 @@ impl Ad<'_> {
     }
 
     fn mark_copies(&mut self, map: &Substitution) {
-        for (name, copy) in map {
-            if let (true, Some(copy)) = (self.active.contains(name), copy.var()) {
-                self.active.insert(copy);
-            }
-        }
+        let copies = self.active.iter().filter_map(|name| map.get(name)?.var());
+        let copies: Vec<Name> = copies.collect();
+        self.active.extend(copies);
         self.rename_iterations(map);
     }
 

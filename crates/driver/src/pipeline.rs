@@ -215,7 +215,8 @@ pub fn passes() -> Vec<PassInfo> {
         let name = if earlier == 0 { base.to_owned() } else { format!("{base}-{}", earlier + 1) };
         let optional = match run {
             PassFn::Soacs(_) | PassFn::Segs(_) | PassFn::Mems(_) | PassFn::Imp(_) => {
-                !["accumulators", "ad", "dimensions", "expand-math", "offload", "strided-copies"].contains(&base)
+                !["accumulators", "ad", "dimensions", "expand-math", "offload", "strided-copies"]
+                    .contains(&base)
             }
             PassFn::ToSegs(_) | PassFn::ToMems(_) | PassFn::ToImp(_) => false,
         };

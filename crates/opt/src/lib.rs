@@ -51,6 +51,6 @@ mod unroll;
 mod unroll_and_jam;
 
 pub use level::OptLevel;
-pub use simplify::simplify as simplify_function;
 pub use passes::{Pass, SEGS, SOACS, run};
 pub use remarks::remarks;
+pub use simplify::simplify as simplify_function;

@@ -6,8 +6,8 @@ use super::tree::{File, Tree};
 /// The crates in pipeline order; a crate uses only earlier crates.
 const ORDER: [&str; 27] = [
     "prim", "target", "workers", "value", "syntax", "check", "interp", "ir", "analysis", "lower", "opt",
-    "flatten", "mem", "imp", "impgen", "impopt", "llvm", "kernelc", "runtime", "driver", "explain", "link",
-    "harness", "tune", "runner", "progen", "bindrune",
+    "ad", "flatten", "mem", "imp", "impgen", "impopt", "llvm", "kernelc", "runtime", "driver", "explain",
+    "link", "harness", "tune", "runner", "progen", "bindrune",
 ];
 
 /// All crates that these crates may use; stricter than [`ORDER`].

@@ -1,4 +1,4 @@
-//! Reverse mode: accumulators, those of the program and those of adjoints.
+//! Reverse mode: accumulators of the program and of adjoints.
 //!
 //! The adjoint of a value that an accumulator takes is the element of the array's adjoint at that
 //! index. The adjoint of the array before is that of the array after, with zeros where values have
@@ -23,9 +23,21 @@ use smallvec::SmallVec;
 pub(crate) struct AccAdjoint {
     /// The adjoints after it.
     arrays: Vec<Option<Atom>>,
-    /// Of writes in the iterations of a map: the last iteration that writes each element, and the
-    /// number of the iteration.
-    last: Option<(Name, Name)>,
+    /// Of writes in the iterations of a map, if elements may be written several times.
+    last: Option<LastWrites>,
+}
+
+/// The writes that remain, of several to an element.
+#[derive(Clone, Copy, Debug)]
+struct LastWrites {
+    /// The number of the last write of each element, counted from 1; 0 for others.
+    numbers: Name,
+    /// The number of the iteration, in the return sweep.
+    iteration: Name,
+    /// The number of writes in an iteration.
+    count: usize,
+    /// The number of writes that the return sweep has not visited; it visits the last one first.
+    left: usize,
 }
 
 /// The adjoints by the token of the accumulator.
@@ -88,9 +100,10 @@ impl Ad<'_> {
 
     /// Renames the numbers of iterations of maps that are copied.
     pub(crate) fn rename_iterations(&mut self, copies: &Substitution) {
-        for (_, iteration) in self.acc_adjoints.values_mut().filter_map(|adjoint| adjoint.last.as_mut()) {
-            if let Some(copy) = copies.get(iteration).and_then(|copy| copy.var()) {
-                *iteration = copy;
+        for last in self.acc_adjoints.values_mut().filter_map(|adjoint| adjoint.last.as_mut()) {
+            if let Some(copy) = copies.get(&last.iteration).and_then(|copy| copy.var()) {
+                last.iteration = copy;
+                last.left = last.count;
             }
         }
     }
@@ -99,17 +112,21 @@ impl Ad<'_> {
         let Type::Acc { token, shape, elems } = self.b.types.type_of(acc).clone() else {
             return Ok(());
         };
-        let Some(AccAdjoint { arrays, last }) = self.acc_adjoints.get(&token).cloned() else {
+        let Some(adjoint) = self.acc_adjoints.get_mut(&token) else {
             return Ok(());
         };
+        if let Some(last) = &mut adjoint.last {
+            last.left = last.left.saturating_sub(1);
+        }
+        let AccAdjoint { arrays, last } = adjoint.clone();
         for ((value, adjoint), ty) in values.iter().zip(arrays).zip(elems) {
             if let (Some(Atom::Var(adjoint)), true) = (adjoint, self.is_active(*value)) {
                 let own = match last {
                     None => self.element_or_zero(adjoint, (index, &shape), &ty),
-                    Some((last, iteration)) => {
-                        let last = self.element_or_zero(last, (index, &shape), &Type::I64);
-                        let counted = self.b.add_i64(iteration.into(), Atom::i64(1));
-                        let is_last = self.b.compare(CmpOp::Eq, PrimType::I64, last, counted);
+                    Some(LastWrites { numbers, iteration, count, left }) => {
+                        let last = self.element_or_zero(numbers, (index, &shape), &Type::I64);
+                        let number = self.write_number(iteration, count, left);
+                        let is_last = self.b.compare(CmpOp::Eq, PrimType::I64, last, number);
                         self.if_or_zero(is_last.into(), &ty, |ad| ad.b.index("adj", adjoint, index).into())
                     }
                 };
@@ -117,6 +134,12 @@ impl Ad<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The number of a write in an iteration, counted from 1.
+    fn write_number(&mut self, iteration: Name, count: usize, at: usize) -> Atom {
+        let before = self.b.mul_i64(iteration.into(), Atom::i64(count as i64));
+        self.b.add_i64(before, Atom::i64(at as i64 + 1))
     }
 
     /// A value that is computed if a condition holds, otherwise zero.
@@ -216,18 +239,18 @@ impl Ad<'_> {
         Ok(Lambda { params, body, ret })
     }
 
-    /// If the only writes to an accumulator are one in each iteration of a map: an array of the last
-    /// iterations that write its elements, counted from 1, and the number of the iteration in the
-    /// copy `again`. Of several writes to an element, the last one has the adjoint.
+    /// If all writes to an accumulator are in the iterations of a map: the last writes of its elements.
+    /// Of several writes to an element, the last one has the adjoint. The copy `again` gets the number
+    /// of the iteration.
     fn last_writes(
         &mut self,
         lambda: &Lambda<Soacs>,
         at: usize,
         input: &AccInput<Soacs>,
         again: &mut Lambda<Soacs>,
-    ) -> Result<Option<(Name, Name)>> {
+    ) -> Result<Option<LastWrites>> {
         let token = again.params[at].name;
-        let Some(map) = writing_map(&mut again.body, token) else {
+        let Some((map, count)) = writing_map(&mut again.body, token) else {
             return Ok(None);
         };
         let width = map.width;
@@ -238,22 +261,22 @@ impl Ad<'_> {
         let mut own = self.only_accumulator(lambda, at)?;
         let token = own.params[0].name;
         let number = self.b.param("i", Type::I64);
-        let Some(map) = writing_map(&mut own.body, token) else {
+        let Some((map, _)) = writing_map(&mut own.body, token) else {
             return Ok(None);
         };
         map.inputs.insert(0, is);
         map.map.params.insert(0, number.clone());
         let outer = self.b.open();
-        let counted = self.b.add_i64(number.name.into(), Atom::i64(1));
+        let numbers = (0..count).map(|at| self.write_number(number.name, count, at)).collect();
         let counting = self.b.close(outer, Vec::new()).stms;
         map.map.body.stms.splice(0..0, counting);
-        VisitMut::<Soacs>::lambda(&mut WriteNumber { token, number: counted }, &mut own);
+        VisitMut::<Soacs>::lambda(&mut WriteNumbers { token, numbers }, &mut own);
         self.b.types.add_params(&own.params);
         self.b.types.add_body(&own.body);
         let none = self.b.replicate("last", &input.shape, Atom::i64(0));
         let inputs = vec![AccInput { shape: input.shape.clone(), arrays: vec![none], op: None }];
         let last = self.b.let_op("last", Soac::WithAcc { inputs, lambda: own })[0];
-        Ok(Some((last, iteration.name)))
+        Ok(Some(LastWrites { numbers: last, iteration: iteration.name, count, left: count }))
     }
 
     /// The adjoints with zeros where the function of a `withacc` writes to the accumulator at a
@@ -303,8 +326,9 @@ impl Ad<'_> {
     }
 }
 
-/// The map in a body whose iterations each write to an accumulator once, if nothing else does.
-fn writing_map(body: &mut Body<Soacs>, token: Name) -> Option<&mut Screma> {
+/// The map in a body whose iterations write to an accumulator, if nothing else does, and the number of
+/// writes in an iteration.
+fn writing_map(body: &mut Body<Soacs>, token: Name) -> Option<(&mut Screma, usize)> {
     let tokens = [token];
     let uses = |stm: &Stm<Soacs>| {
         let mut uses = UsesToken { tokens: &tokens, found: false };
@@ -318,12 +342,10 @@ fn writing_map(body: &mut Body<Soacs>, token: Name) -> Option<&mut Screma> {
     let Exp::Op(Soac::Screma(screma)) = &mut first.exp else {
         return None;
     };
-    let mut writes = screma.map.body.stms.iter().filter(|stm| uses(stm));
-    let (write, None) = (writes.next()?, writes.next()) else {
-        return None;
-    };
-    let is_write = matches!(write.exp, Exp::Basic(BasicOp::UpdateAcc { .. }));
-    (is_write && screma.scan_reduce.is_map()).then_some(screma)
+    let is_write = |stm: &&Stm<Soacs>| matches!(stm.exp, Exp::Basic(BasicOp::UpdateAcc { .. }));
+    let users: Vec<&Stm<Soacs>> = screma.map.body.stms.iter().filter(|stm| uses(stm)).collect();
+    let (count, all) = (users.len(), users.iter().all(is_write));
+    (all && screma.scan_reduce.is_map()).then_some((screma, count))
 }
 
 fn acc_elems(ty: &Type) -> &[Type] {
@@ -341,11 +363,11 @@ fn is_sum(operator: &Operator<Soacs>) -> bool {
         let operands = [at, at + n].map(|at| Atom::Var(op.params[at].name));
         op.body.stms.iter().any(|stm| {
             let defines = stm.pat.first().is_some_and(|param| *result == Atom::Var(param.name));
-            match &stm.exp {
-                Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(BinOp::Add | BinOp::FAdd, _, x, y))) => {
-                    defines && ([*x, *y] == operands || [*y, *x] == operands)
-                }
-                _ => false,
+            if let Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(BinOp::Add | BinOp::FAdd, _, x, y))) = &stm.exp
+            {
+                defines && ([*x, *y] == operands || [*y, *x] == operands)
+            } else {
+                false
             }
         })
     })
@@ -388,12 +410,12 @@ fn without(stm: &Stm<Soacs>, tokens: &[Name]) -> Result<Option<Stm<Soacs>>> {
             map.ret.retain(|ty| !has_token(ty, tokens));
             strip_body(&mut map.body, &results, tokens)?;
         }
-        Exp::Op(_) => {
-            return Err(ir::PassError::unsupported(
-                "the derivative of accumulators within this combinator",
-                Vec::new(),
-            ));
+        Exp::Op(Soac::WithAcc { inputs: _, lambda }) => {
+            let results: Vec<bool> = lambda.ret.iter().map(|ty| !has_token(ty, tokens)).collect();
+            lambda.ret.retain(|ty| !has_token(ty, tokens));
+            strip_body(&mut lambda.body, &results, tokens)?;
         }
+        Exp::Op(_) => return Err(ir::PassError::bug("an accumulator is passed to a combinator without one")),
     }
     Ok(Some(stm))
 }
@@ -440,13 +462,13 @@ impl VisitMut<Soacs> for WriteZeros {
     }
 }
 
-/// Replaces what is written to an accumulator by a number.
-struct WriteNumber {
+/// Replaces the values written to an accumulator by numbers, in order.
+struct WriteNumbers {
     token: Name,
-    number: Atom,
+    numbers: std::collections::VecDeque<Atom>,
 }
 
-impl VisitMut<Soacs> for WriteNumber {
+impl VisitMut<Soacs> for WriteNumbers {
     fn ty(&mut self, ty: &mut Type) {
         if let Type::Acc { token, elems, .. } = ty
             && *token == self.token
@@ -460,7 +482,7 @@ impl VisitMut<Soacs> for WriteNumber {
         if let (Exp::Basic(BasicOp::UpdateAcc { values, .. }), [param]) = (&mut stm.exp, stm.pat.as_slice())
             && has_token(&param.ty, &[self.token])
         {
-            *values = vec![self.number];
+            *values = self.numbers.pop_front().into_iter().collect();
         }
     }
 }

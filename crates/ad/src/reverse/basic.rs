@@ -141,11 +141,9 @@ impl Ad<'_> {
 
     /// A copy of an array that is about to be updated; other values unchanged.
     fn copy_of(&mut self, value: Atom) -> Atom {
-        match value {
-            Atom::Var(name) if self.b.types.type_of(name).is_array() => {
-                self.b.let_basic("copy", BasicOp::Copy(name)).into()
-            }
-            _ => value,
+        match value.var().filter(|name| self.b.types.type_of(*name).is_array()) {
+            Some(array) => self.b.let_basic("copy", BasicOp::Copy(array)).into(),
+            None => value,
         }
     }
 

@@ -218,9 +218,10 @@ impl<'a> Elements<'a> {
             }
             None => {
                 let (stm, result) = self.scopes[own].stms.get(&name).copied()?;
-                let computed = match self.leaves.contains_key(&name) {
-                    true => None,
-                    false => ir::walk::with_stack(|| self.bound(ad, own, (stm, result), index)),
+                let computed = if self.leaves.contains_key(&name) {
+                    None
+                } else {
+                    ir::walk::with_stack(|| self.bound(ad, own, (stm, result), index))
                 };
                 computed.or_else(|| self.leaf(ad, own, name, index))
             }
@@ -335,9 +336,7 @@ impl<'a> Elements<'a> {
                 }
                 self.element(ad, scope, (*array).into(), &all)
             }
-            BasicOp::Replicate { shape, value } => {
-                self.element(ad, scope, *value, index.get(shape.len()..)?)
-            }
+            BasicOp::Replicate { shape, value } => self.element(ad, scope, *value, index.get(shape.len()..)?),
             BasicOp::Rearrange { perm, array } => {
                 let mut all = vec![Atom::i64(0); perm.len()];
                 for (from, to) in index.iter().zip(perm) {
@@ -378,7 +377,9 @@ fn is_cheap(op: &ScalarOp<Atom>) -> bool {
             matches!(op.class(), BinClass::Sum | BinClass::Product | BinClass::Min(_) | BinClass::Max(_))
                 || matches!(op, BinOp::And | BinOp::Or)
         }
-        ScalarOp::Compare(..) | ScalarOp::Convert { .. } | ScalarOp::Select { .. } | ScalarOp::Fma(..) => true,
+        ScalarOp::Compare(..) | ScalarOp::Convert { .. } | ScalarOp::Select { .. } | ScalarOp::Fma(..) => {
+            true
+        }
         ScalarOp::Math(..) => false,
     }
 }

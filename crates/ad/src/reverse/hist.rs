@@ -16,7 +16,7 @@ use ir::scan_reduce::ScanReduce;
 use ir::soac::{HistOp, Operator, Screma, Soac, Soacs};
 use ir::syntax::{Atom, BasicOp, Exp, Lambda, Param};
 use ir::types::{Dim, Shape, Type};
-use prim::{BinClass, BinOp, CmpOp, PrimType};
+use prim::{BinClass, BinOp, CmpOp, PrimType, ScalarOp};
 
 /// A histogram with arrays of indices and values.
 struct Histogram<'a> {
@@ -188,8 +188,7 @@ impl Ad<'_> {
             let (value, product, zeros, adjoint) = (x[0], x[1], x[2], x[3]);
             let is_zero = ad.b.compare(CmpOp::Eq, ty, value.into(), zero(ty));
             let left = ad.b.select(PrimType::I64, is_zero.into(), Atom::i64(1), Atom::i64(0));
-            let others_zero =
-                ad.b.compare(CmpOp::Eq, PrimType::I64, zeros.into(), left.into());
+            let others_zero = ad.b.compare(CmpOp::Eq, PrimType::I64, zeros.into(), left.into());
             let quotient = ad.b.binary(BinOp::FDiv, ty, product.into(), value.into());
             let others = ad.b.select(ty, is_zero.into(), product.into(), quotient.into());
             let others = ad.b.select(ty, others_zero.into(), others.into(), zero(ty));
@@ -250,12 +249,8 @@ impl Ad<'_> {
         let copy = self.b.let_basic("next", BasicOp::Copy(starts));
         let position = self.zero(&ty(h.width));
         let order = self.zero(&ty(h.width));
-        let init = |hint: &str, ty: Type, init: Atom| LoopInit {
-            hint: hint.to_owned(),
-            ty,
-            init,
-            consumed: true,
-        };
+        let init =
+            |hint: &str, ty: Type, init: Atom| LoopInit { hint: hint.to_owned(), ty, init, consumed: true };
         let inits = vec![
             init("next", ty(all), copy.into()),
             init("position", ty(h.width), position),
@@ -343,8 +338,7 @@ impl Ad<'_> {
         let ops = vec![HistOp { shape: h.op.shape.clone(), destinations: rest, op: copy }];
         let inputs = h.indices.iter().chain(h.values).copied().collect();
         let rest = self.b.let_op("rest", Soac::Hist { width, inputs, map, ops });
-        let arrays: Vec<Name> =
-            h.op.destinations.iter().copied().chain(rest).collect();
+        let arrays: Vec<Name> = h.op.destinations.iter().copied().chain(rest).collect();
         let mut all = arrays;
         for adjoint in &h.adjoints {
             all.push(self.name_of(*adjoint));
@@ -409,8 +403,7 @@ impl Ad<'_> {
         let params: Vec<Param<Soacs>> =
             all.iter().chain(&all).map(|ty| self.b.param("x", ty.clone())).collect();
         let (x, y) = params.split_at(k + 1);
-        let flag =
-            self.b.binary(BinOp::Or, PrimType::Bool, x[0].name.into(), y[0].name.into());
+        let flag = self.b.binary(BinOp::Or, PrimType::Bool, x[0].name.into(), y[0].name.into());
         let later = y[1..].iter().map(|param| Atom::from(param.name)).collect();
         let open = self.b.open();
         let then_body = self.b.close(open, later);
@@ -518,17 +511,16 @@ pub(crate) fn is_sum(op: &Lambda<Soacs>) -> bool {
         let Some(stm) = op.body.stms.iter().find(defines) else {
             return false;
         };
-        match &stm.exp {
-            Exp::Basic(BasicOp::Scalar(prim::ScalarOp::Binary(BinOp::Add | BinOp::FAdd, _, x, y))) => {
-                let own = [x.var(), y.var()];
-                own == operands || [own[1], own[0]] == operands
-            }
-            Exp::Op(Soac::Screma(screma)) if screma.scan_reduce.is_map() && stm.pat.len() == 1 => {
-                let own: Vec<Option<Name>> = screma.inputs.iter().map(|name| Some(*name)).collect();
-                (own == operands || own.iter().rev().copied().collect::<Vec<_>>() == operands)
-                    && is_sum(&screma.map)
-            }
-            _ => false,
+        let are_operands = |x: Option<Name>, y: Option<Name>| [x, y] == operands || [y, x] == operands;
+        if let Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(BinOp::Add | BinOp::FAdd, _, x, y))) = &stm.exp {
+            return are_operands(x.var(), y.var());
         }
+        let Exp::Op(Soac::Screma(Screma { width: _, inputs, map, scan_reduce })) = &stm.exp else {
+            return false;
+        };
+        let [x, y] = inputs.as_slice() else {
+            return false;
+        };
+        scan_reduce.is_map() && stm.pat.len() == 1 && are_operands(Some(*x), Some(*y)) && is_sum(map)
     })
 }

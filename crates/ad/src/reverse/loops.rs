@@ -90,12 +90,9 @@ impl Ad<'_> {
             Atom::Const(value) => Atom::i64(value.as_i64().unwrap_or(0)),
             Atom::Var(_) => self.b.convert(ConvOp::SExt, ty, PrimType::I64, bound),
         };
-        match wide {
-            Atom::Const(Scalar::I64(n)) => Dim::Const(n.max(0)),
-            _ => {
-                let count = self.b.binary(BinOp::SMax, PrimType::I64, wide, Atom::i64(0));
-                Dim::Var(count)
-            }
+        match wide.constant().and_then(Scalar::as_i64) {
+            Some(n) => Dim::Const(n.max(0)),
+            None => Dim::Var(self.b.binary(BinOp::SMax, PrimType::I64, wide, Atom::i64(0))),
         }
     }
 
@@ -123,10 +120,8 @@ impl Ad<'_> {
                 inits.push(loop_init("adj", ty, init));
             }
         }
-        let own: Vec<usize> = own
-            .into_iter()
-            .filter(|at| !matches!(params[*at].param.ty, Type::Acc { .. }))
-            .collect();
+        let own: Vec<usize> =
+            own.into_iter().filter(|at| !matches!(params[*at].param.ty, Type::Acc { .. })).collect();
         for name in &free {
             let (ty, init) = match self.adjoints.get(name) {
                 Some(Adjoint::Acc(acc)) => (self.b.types.type_of(*acc).clone(), Atom::Var(*acc)),
@@ -137,55 +132,48 @@ impl Ad<'_> {
         let before = std::mem::take(&mut self.adjoints);
         let dense = self.dense.take();
         let mut failed = Ok(());
-        let aux = self.b.aux();
-        let mut map = Substitution::default();
-        let fresh_loop = self.down(
-            (*ty, *bound),
-            inits,
-            |ad, at, names| {
-                for (name, current) in free.iter().zip(&names[own.len()..]) {
-                    let adjoint = match before.get(name) {
-                        Some(Adjoint::Acc(_)) => Adjoint::Acc(*current),
-                        _ => Adjoint::Value((*current).into()),
-                    };
-                    ad.adjoints.insert(*name, adjoint);
-                }
-                let copy = ad.iteration_body((params, *var, body), &tapes, at, &mut map);
-                let seeds: Vec<Option<Atom>> = (0..params.len())
-                    .map(|at| own.iter().position(|own| *own == at).map(|at| names[at].into()))
-                    .collect();
-                if let Err(error) = ad.sweep(&copy.0, &seeds) {
-                    failed = Err(error);
-                }
-                let mut next = Vec::new();
-                for at in &own {
-                    let name = copy.1[*at];
-                    let adjoint = ad.value_so_far(name);
-                    next.push(adjoint);
-                }
-                let found: Adjoints = std::mem::take(&mut ad.adjoints);
-                for (name, current) in free.iter().zip(&names[own.len()..]) {
-                    next.push(match found.get(name) {
-                        Some(Adjoint::Value(value)) => *value,
-                        Some(Adjoint::Acc(acc)) => Atom::Var(*acc),
-                        None => (*current).into(),
-                    });
-                }
-                next
-            },
-        );
+        let results = self.down((*ty, *bound), inits, |ad, at, names| {
+            for (name, current) in free.iter().zip(&names[own.len()..]) {
+                let adjoint = match before.get(name) {
+                    Some(Adjoint::Acc(_)) => Adjoint::Acc(*current),
+                    _ => Adjoint::Value((*current).into()),
+                };
+                ad.adjoints.insert(*name, adjoint);
+            }
+            let copy = ad.iteration_body((params, *var, body), &tapes, at);
+            let seeds: Vec<Option<Atom>> = (0..params.len())
+                .map(|at| own.iter().position(|own| *own == at).map(|at| names[at].into()))
+                .collect();
+            if let Err(error) = ad.sweep(&copy.0, &seeds) {
+                failed = Err(error);
+            }
+            let mut next = Vec::new();
+            for at in &own {
+                let name = copy.1[*at];
+                let adjoint = ad.value_so_far(name);
+                next.push(adjoint);
+            }
+            let found: Adjoints = std::mem::take(&mut ad.adjoints);
+            for (name, current) in free.iter().zip(&names[own.len()..]) {
+                next.push(match found.get(name) {
+                    Some(Adjoint::Value(value)) => *value,
+                    Some(Adjoint::Acc(acc)) => Atom::Var(*acc),
+                    None => (*current).into(),
+                });
+            }
+            next
+        });
         failed?;
-        let _ = aux;
         self.adjoints = before;
         self.dense = dense;
-        for (name, result) in free.iter().zip(&fresh_loop[own.len()..]) {
+        for (name, result) in free.iter().zip(&results[own.len()..]) {
             let adjoint = match self.adjoints.get(name) {
                 Some(Adjoint::Acc(_)) => Adjoint::Acc(*result),
                 _ => Adjoint::Value((*result).into()),
             };
             self.adjoints.insert(*name, adjoint);
         }
-        for (at, result) in own.iter().zip(&fresh_loop) {
+        for (at, result) in own.iter().zip(&results) {
             self.add(params[*at].init, (*result).into());
         }
         Ok(())
@@ -224,9 +212,9 @@ impl Ad<'_> {
         (params, var, body): (&[LoopParam<Soacs>], Name, &Body<Soacs>),
         tapes: &[Option<Name>],
         (i, at): (Atom, Atom),
-        map: &mut Substitution,
     ) -> (Body<Soacs>, Vec<Name>) {
         let mut names = Vec::new();
+        let mut map = Substitution::default();
         map.insert(var, i);
         for (p, tape) in params.iter().zip(tapes) {
             let name = match tape {
@@ -240,7 +228,7 @@ impl Ad<'_> {
             names.push(name);
         }
         let mut own = body.clone();
-        substitute_body(&mut own, map);
+        substitute_body(&mut own, &map);
         (self.copy(&own, &mut Substitution::default()), names)
     }
 }

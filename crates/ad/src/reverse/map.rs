@@ -141,11 +141,8 @@ impl Ad<'_> {
         let after: FxHashMap<Name, Name> =
             updated.iter().map(|(name, _)| *name).zip(results[n_plain..].iter().copied()).collect();
         let plain: Vec<Name> = results[..n_plain].to_vec();
-        let passed: Vec<(Name, Name)> = free
-            .accumulated
-            .iter()
-            .filter_map(|(name, _)| Some((*name, *after.get(name)?)))
-            .collect();
+        let passed: Vec<(Name, Name)> =
+            free.accumulated.iter().filter_map(|(name, _)| Some((*name, *after.get(name)?))).collect();
         let (plain, passed) = if used.is_empty() {
             let body = self.b.close(outer, Vec::new());
             self.b.extend(body.stms);
@@ -191,10 +188,7 @@ impl Ad<'_> {
         for (name, _, acc) in used {
             let before = self.value_so_far(*name);
             let array = self.name_of(before);
-            let elem = match &acc.ty {
-                Type::Acc { elems, .. } => elems[0].clone(),
-                other => other.clone(),
-            };
+            let elem = Type::Prim(self.b.types.type_of(*name).elem().unwrap_or(prim::PrimType::Bool));
             let op = Some(self.addition(&[elem]));
             let shape = super::accs::acc_shape(&acc.ty);
             inputs.push(AccInput { shape, arrays: vec![array], op });
@@ -214,8 +208,7 @@ impl Ad<'_> {
 
     /// The active names among some, by what becomes of contributions of a map to them.
     fn free_names(&self, free: &[Name]) -> FreeNames {
-        let mut names =
-            FreeNames { scalars: Vec::new(), arrays: Vec::new(), accumulated: Vec::new() };
+        let mut names = FreeNames { scalars: Vec::new(), arrays: Vec::new(), accumulated: Vec::new() };
         for name in free.iter().filter(|name| self.active.contains(name)) {
             match (self.b.types.type_of(*name), self.adjoints.get(name)) {
                 (_, Some(Adjoint::Acc(acc))) => names.accumulated.push((*name, *acc)),
@@ -318,18 +311,7 @@ impl Ad<'_> {
         let map = Lambda { params, body, ret };
         let arrays = arrays.iter().map(|contribution| contribution.to).collect();
         let accs = updated;
-        Ok(Iteration {
-            map,
-            inputs,
-            sums,
-            arrays,
-            rows: own_rows,
-            all_rows,
-            leaves,
-            elementwise,
-            stms,
-            accs,
-        })
+        Ok(Iteration { map, inputs, sums, arrays, rows: own_rows, all_rows, leaves, elementwise, stms, accs })
     }
 
     /// Operators that add values of these types, one for each.

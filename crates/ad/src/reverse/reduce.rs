@@ -154,7 +154,7 @@ impl Ad<'_> {
         })
     }
 
-    /// Makes free names inactive; returns those that were active.
+    /// Makes free names inactive; returns the active ones among them.
     fn without_free_activity(&mut self, free: &[Name]) -> Vec<Name> {
         free.iter().copied().filter(|name| self.active.remove(name)).collect()
     }

@@ -34,8 +34,7 @@ impl Ad<'_> {
         pat: &[Param<Soacs>],
         adjoints: &[Option<Atom>],
     ) -> bool {
-        let (Some((bin, ty)), [xs], [result], [Some(adjoint)]) =
-            (scalar_operator(op), inputs, pat, adjoints)
+        let (Some((bin, ty)), [xs], [result], [Some(adjoint)]) = (scalar_operator(op), inputs, pat, adjoints)
         else {
             return false;
         };
@@ -87,8 +86,7 @@ impl Ad<'_> {
         let parts = self.b.map("x", width, &[xs], |b, x| {
             let is_zero = b.compare(CmpOp::Eq, ty, x[0].into(), zero(ty));
             let other = b.select(ty, is_zero.into(), one, x[0].into());
-            let count =
-                b.select(PrimType::I64, is_zero.into(), Atom::i64(1), Atom::i64(0));
+            let count = b.select(PrimType::I64, is_zero.into(), Atom::i64(1), Atom::i64(0));
             vec![other.into(), count.into()]
         });
         let mul = self.b.binary_lambda(BinOp::FMul, ty);

@@ -205,8 +205,7 @@ impl Ad<'_> {
         let outer = self.b.open();
         let last: Atom = crate::normalise::minus_one(&mut self.b, size);
         let at: Atom = self.b.binary(BinOp::Sub, PrimType::I64, last, i.name.into()).into();
-        let mut result: Vec<Atom> =
-            given.iter().map(|own| self.b.index("own", *own, &[at]).into()).collect();
+        let mut result: Vec<Atom> = given.iter().map(|own| self.b.index("own", *own, &[at]).into()).collect();
         let is_last: Atom = self.b.compare(CmpOp::Eq, PrimType::I64, i.name.into(), Atom::i64(0)).into();
         let matrix_types: Vec<Type> = (0..k * k).map(|at| types[at / k].clone()).collect();
         let zeros: Vec<Atom> = matrix_types.iter().map(|ty| self.zero(ty)).collect();
@@ -222,9 +221,7 @@ impl Ad<'_> {
             let seeds: Vec<Option<Atom>> = types
                 .iter()
                 .enumerate()
-                .map(|(at, ty)| {
-                    (at == c).then(|| super::basic::one(ty.elem().unwrap_or(PrimType::Bool)))
-                })
+                .map(|(at, ty)| (at == c).then(|| super::basic::one(ty.elem().unwrap_or(PrimType::Bool))))
                 .collect();
             columns.push(self.first_operand(op, &operands, &seeds)?);
         }
@@ -247,9 +244,9 @@ impl Ad<'_> {
     fn composition(&mut self, types: &[Type], all: &[Type]) -> Operator<Soacs> {
         let k = types.len();
         let mut neutral: Vec<Atom> = types.iter().map(|ty| self.zero(ty)).collect();
-        for row in 0..k {
+        for (row, ty) in types.iter().enumerate() {
             for column in 0..k {
-                let ty = types[row].elem().unwrap_or(PrimType::Bool);
+                let ty = ty.elem().unwrap_or(PrimType::Bool);
                 let one = row == column;
                 neutral.push(if one { super::basic::one(ty) } else { crate::state::zero(ty) });
             }
@@ -265,17 +262,16 @@ impl Ad<'_> {
             let add = |b: &mut ir::build::Builder<'_, Soacs>, ty: PrimType, x: Name, y: Name| {
                 b.binary(crate::state::addition(ty), ty, x.into(), y.into())
             };
-            for row in 0..k {
-                let ty = types[row].elem().unwrap_or(PrimType::Bool);
+            let elems: Vec<PrimType> = types.iter().map(|ty| ty.elem().unwrap_or(PrimType::Bool)).collect();
+            for (row, ty) in elems.iter().copied().enumerate() {
                 let mut sum = second[row];
-                for inner in 0..k {
-                    let term = product(b, ty, entry(second, row, inner), first[inner]);
+                for (inner, x) in first.iter().take(k).enumerate() {
+                    let term = product(b, ty, entry(second, row, inner), *x);
                     sum = add(b, ty, sum, term);
                 }
                 results.push(sum.into());
             }
-            for row in 0..k {
-                let ty = types[row].elem().unwrap_or(PrimType::Bool);
+            for (row, ty) in elems.iter().copied().enumerate() {
                 for column in 0..k {
                     let mut sum: Option<Name> = None;
                     for inner in 0..k {

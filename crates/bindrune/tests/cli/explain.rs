@@ -481,8 +481,8 @@ fn errors_are_reported_once() {
     explained.fails(&["error", "wrong.fut:1"]);
     bindrune(&["explain", "nothing.fut"], "").fails(&["nothing.fut"]);
     bindrune(&["explain", "nothing.txt"], "").fails(&["not a Futhark program"]);
-    let derivative = "entry main (x: f64) = jvp f64.sin x 1\n";
-    explain(&folder, derivative, &[]).fails(&["not supported yet"]);
+    let unsupported = "entry main (x: f64) = jvp f64.gamma x 1\n";
+    explain(&folder, unsupported, &[]).fails(&["not supported yet: the derivative of `gamma`"]);
     let page = folder.path("no/such/folder.html");
     explain(&folder, PROGRAM, &["--html", &page]).fails(&["cannot write", "folder.html"]);
     explain(&folder, PROGRAM, &["--html", &page, "--json"]).fails(&["cannot be used with"]);

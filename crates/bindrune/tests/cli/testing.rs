@@ -67,7 +67,7 @@ fn interpreter_runs_programs_that_are_not_supported_by_the_compiler() {
     let traced = run("traced", "41");
     assert_eq!((traced.code, traced.text()), (0, "42i32\n"));
     assert!(traced.stderr.contains("42i32"), "{}", traced.stderr);
-    run("derived", "1").fails(&["not supported yet: automatic differentiation"]);
+    assert_eq!(run("derived", "3").quiet().text(), "6f32\n");
 }
 
 const TESTED: &str = "\

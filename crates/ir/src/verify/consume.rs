@@ -258,9 +258,8 @@ impl<L: Level> Consumption<'_, L> {
         }
         let consumer = self.at.zip(self.consuming);
         self.nodes[name.index()].consumer = consumer;
-        let kept = protected
-            || repeats && life == State::Consumed
-            || depth < self.depth && !self.is_acc(name);
+        let kept =
+            protected || repeats && life == State::Consumed || depth < self.depth && !self.is_acc(name);
         if let (true, Some((statement, array))) = (kept, consumer) {
             self.conflicts.push(Conflict::Operand { statement, array });
         }
