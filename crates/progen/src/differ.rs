@@ -5,9 +5,11 @@
 //! order), and failures have the same messages.
 
 use crate::choices::Choices;
+use crate::compare::{relations, same_values};
 use crate::coverage::Seen;
+use crate::derivatives;
 use crate::evaluated::Evaluated;
-use crate::generator::{self, Call, Program};
+use crate::generator::{self, Call, Precision, Program};
 use crate::nests;
 use crate::opencl::OnOpenCl;
 use crate::sizes;
@@ -15,7 +17,6 @@ use check::Loader;
 use driver::{Failure, Flatten, Ir, Observer, Options, PassInfo, Remark, Session, VectorLanes};
 use harness::programs::{first_line, results};
 use interp::{Class, Interp};
-use prim::ScalarType;
 use runtime::abi::TunableDesc;
 use runtime::tuning_params::Assignment;
 use runtime::{Config, Context, Error, Image, Output};
@@ -31,7 +32,7 @@ const NAME: &str = "program.fut";
 /// The time limit of a call in the interpreter; longer ones are skipped.
 const INTERPRETER_LIMIT: Duration = Duration::from_secs(3);
 
-/// One in this many programs is about sizes, and one is a nest.
+/// One in this many programs is about sizes, one is a nest, and one has derivatives.
 const SPECIAL: u64 = 8;
 
 /// A failure of a program.
@@ -55,6 +56,7 @@ enum Kind {
     General,
     Sizes,
     Nests,
+    Derivatives,
 }
 
 impl Kind {
@@ -63,6 +65,7 @@ impl Kind {
         match seed % SPECIAL {
             0 => Self::Sizes,
             4 => Self::Nests,
+            2 => Self::Derivatives,
             _ => Self::General,
         }
     }
@@ -203,6 +206,12 @@ impl Setting {
         if wanted { Self { kind: Kind::Nests, ..self }.tiling() } else { self }
     }
 
+    /// The setting with derivatives only, if `wanted`.
+    #[must_use]
+    pub fn with_derivatives(self, wanted: bool) -> Self {
+        if wanted { Self { kind: Kind::Derivatives, ..self } } else { self }
+    }
+
     /// The setting with the interpreter only, if `wanted`.
     #[must_use]
     pub fn interpreted(mut self, wanted: bool) -> Self {
@@ -216,6 +225,7 @@ impl Setting {
             Kind::General => generator::generate(c, size),
             Kind::Sizes => sizes::generate(c, size),
             Kind::Nests => nests::generate(c, size),
+            Kind::Derivatives => derivatives::generate(c, size),
         }
     }
 
@@ -293,8 +303,11 @@ pub(crate) fn compile_problem(stage: &str, session: &Session, failure: &Failure)
     }
     let id = failure.0.first().map_or("none", |diagnostic| diagnostic.id);
     let message = failure.0.first().map_or("", |diagnostic| &*diagnostic.message);
+    // The listing of an invalid program has the errors as comments.
+    let invalid = message.lines().find_map(|line| line.trim_start().strip_prefix("// error: "));
+    let invalid = invalid.map(|error| format!(" {}", message_kind(error))).unwrap_or_default();
     let message = message_kind(&first_line(message));
-    Problem::new(&format!("{stage}: {id}: {message}"), text)
+    Problem::new(&format!("{stage}: {id}: {message}{invalid}"), text)
 }
 
 /// A message without names, numbers and positions, which vary.
@@ -302,6 +315,17 @@ fn message_kind(message: &str) -> String {
     let plain = |word: &&str| word.chars().all(|c| c.is_ascii_alphabetic() || ",.:;-".contains(c));
     let words: Vec<&str> = message.split_whitespace().filter(plain).collect();
     words.join(" ").chars().take(60).collect()
+}
+
+/// A call with the precision of a setting: without strict floats, operations may be contracted.
+fn compared(call: &Call, setting: &Setting) -> Call {
+    let mut call = call.clone();
+    if let Precision::Derivatives { exact, .. } = &mut call.precision
+        && !setting.options.strict_floats
+    {
+        *exact = 0;
+    }
+    call
 }
 
 fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
@@ -312,7 +336,8 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
     let interp = Interp::new(Arc::new(typed.clone()));
     interp.set_check_sizes(true);
     let mut wanted = Vec::new();
-    for call in &program.calls {
+    let calls: Vec<Call> = program.calls.iter().map(|call| compared(call, setting)).collect();
+    for call in &calls {
         let given = interpret(&interp, call, &session)?;
         as_expected(call, &given)?;
         wanted.push((call, given));
@@ -342,8 +367,11 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
     if let Some(on_opencl) = on_opencl {
         report.on_opencl = on_opencl.agree(&wanted, |program| setting.tuning(program))?;
     }
+    let mut first = Vec::new();
     for &threads in &setting.threads {
-        run_calls(&image, (threads, &tuning), nests, &wanted, &mut report)?;
+        let found = run_calls(&image, (threads, &tuning), nests, &wanted, &mut report)?;
+        same_bits_of_calls(&first, &found, &wanted)?;
+        first = found;
     }
     if let Some(loops) = loops {
         run_small_tiles(&image, loops, setting, &wanted, &mut report)?;
@@ -395,28 +423,39 @@ fn run_small_tiles(
     Ok(())
 }
 
-/// Runs all calls with this number of threads and these values of tuning parameters.
+/// Runs all calls with this number of threads and these values of tuning parameters; returns their
+/// results.
 fn run_calls(
     image: &Image,
     (threads, tuning): (usize, &[Assignment]),
     log_comparisons: bool,
     wanted: &[(&Call, Expected)],
     report: &mut Report,
-) -> Result<(), Problem> {
+) -> Result<Vec<Vec<Value>>, Problem> {
     let config =
         Config { num_threads: Some(threads), tuning: tuning.to_vec(), log_comparisons, ..Config::default() };
     let mut context =
         Context::new(&config, image.clone()).map_err(|e| Problem::new("context", e.to_string()))?;
+    let mut results = Vec::with_capacity(wanted.len());
     for (call, wanted) in wanted {
         let found = context.call(&call.entry, arguments(call)?);
         let location = || format!("entry {}, {threads} threads", call.entry);
         let outcome = compare(call, wanted, found)
             .map_err(|problem| Problem::new(&problem.kind, format!("{}: {}", location(), problem.what)))?;
-        match outcome {
-            Outcome::Values => report.values += 1,
-            Outcome::Failure => report.failures += 1,
-            Outcome::Slow => report.slow += 1,
-        }
+        results.push(match outcome {
+            Outcome::Values(values) => {
+                report.values += 1;
+                values
+            }
+            Outcome::Failure => {
+                report.failures += 1;
+                Vec::new()
+            }
+            Outcome::Slow => {
+                report.slow += 1;
+                Vec::new()
+            }
+        });
         // Sizes of tiles are compared only where a nest is tiled.
         if context.comparisons().iter().any(|line| line.contains(".tile_")) {
             report.seen.add_tiles();
@@ -425,6 +464,20 @@ fn run_calls(
     let left = context.finish();
     if left != 0 {
         return Err(Problem::new("leak", format!("{left} bytes leaked")));
+    }
+    Ok(results)
+}
+
+/// Checks that the calls' results have the same bits with two numbers of threads.
+fn same_bits_of_calls(
+    first: &[Vec<Value>],
+    found: &[Vec<Value>],
+    wanted: &[(&Call, Expected)],
+) -> Result<(), Problem> {
+    for ((first, found), (call, _)) in first.iter().zip(found).zip(wanted) {
+        same_values(first, found, &Precision::EXACT).map_err(|what| {
+            Problem::new("values depend on threads", format!("entry {}: {what}", call.entry))
+        })?;
     }
     Ok(())
 }
@@ -463,20 +516,23 @@ fn interpret(interp: &Interp, call: &Call, session: &Session) -> Result<Expected
     }
 }
 
-/// Compares the interpreter's result with results known beforehand.
+/// Compares the interpreter's result with results known beforehand, and its parts with each other.
 fn as_expected(call: &Call, given: &Expected) -> Result<(), Problem> {
-    let (Some(expected), Expected::Values(given)) = (&call.expected, given) else {
+    let Expected::Values(given) = given else {
+        return Ok(());
+    };
+    relations(given, &call.precision).map_err(|what| Problem::new("interpreter: relations", what))?;
+    let Some(expected) = &call.expected else {
         return Ok(());
     };
     let expected = results(expected.as_bytes()).map_err(|e| Problem::new("expected", e))?;
-    same_values(&expected, given, 0).map_err(|what| Problem::new("interpreter: values", what))
+    same_values(&expected, given, &call.precision).map_err(|what| Problem::new("interpreter: values", what))
 }
 
 /// The outcome of a call.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
-    /// The expected values.
-    Values,
+    /// The expected values, or values close to them.
+    Values(Vec<Value>),
     /// The expected failure.
     Failure,
     /// Nothing to compare, as the interpreter takes too long.
@@ -499,8 +555,8 @@ pub(crate) fn compare(
                     other => return Err(Problem::new("results", format!("{other:?}"))),
                 }
             }
-            same_values(values, &found, call.ulps).map_err(|what| Problem::new("values", what))?;
-            Ok(Outcome::Values)
+            same_values(values, &found, &call.precision).map_err(|what| Problem::new("values", what))?;
+            Ok(Outcome::Values(found))
         }
         (Expected::Values(_), Err(error)) => {
             let text = error.to_string();
@@ -532,58 +588,4 @@ pub(crate) fn compare(
 /// A failure's message without its numbers.
 pub(crate) fn without_numbers(message: &str) -> String {
     message.chars().filter(|c| !c.is_ascii_digit() && *c != '-').collect()
-}
-
-/// Compares values: shapes, and bits up to `ulps` units in the last place.
-pub(crate) fn same_values(wanted: &[Value], found: &[Value], ulps: u64) -> Result<(), String> {
-    if wanted.len() != found.len() {
-        return Err(format!("expected {} results, found {}", wanted.len(), found.len()));
-    }
-    for (at, (x, y)) in wanted.iter().zip(found).enumerate() {
-        let (ty, size) = (x.scalar_type(), x.scalar_type().size() as usize);
-        let same = x.value_type() == y.value_type() && x.shape() == y.shape();
-        let elements = x.bytes().chunks_exact(size).zip(y.bytes().chunks_exact(size));
-        if same && elements.clone().all(|(x, y)| same_bits(ty, x, y, ulps)) {
-            continue;
-        }
-        let differing =
-            elements.enumerate().find(|(_, (x, y))| !same_bits(ty, x, y, ulps)).map_or(0, |(at, _)| at);
-        let cut = |value: &Value| value.to_string().chars().take(2000).collect::<String>();
-        return Err(format!(
-            "result {at} differs at element {differing}: found\n{}\nexpected\n{}",
-            cut(y),
-            cut(x)
-        ));
-    }
-    Ok(())
-}
-
-fn same_bits(ty: ScalarType, x: &[u8], y: &[u8], ulps: u64) -> bool {
-    if x == y {
-        return true;
-    }
-    if !ty.is_float() {
-        return false;
-    }
-    let word = |bytes: &[u8]| {
-        let mut word = [0; 8];
-        word.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-        u64::from_le_bytes(word)
-    };
-    let (sign, infinity) = match ty {
-        ScalarType::F16 => (1u64 << 15, 0x7c00),
-        ScalarType::F32 => (1 << 31, 0x7f80_0000),
-        _ => (1 << 63, 0x7ff0_0000_0000_0000),
-    };
-    let (x, y) = (word(x), word(y));
-    let is_nan = |bits: u64| bits & !sign > infinity;
-    if is_nan(x) || is_nan(y) {
-        return is_nan(x) && is_nan(y);
-    }
-    // Floats of one sign are ordered as their bits are.
-    let key = |bits: u64| {
-        let magnitude = (bits & !sign) as i64;
-        if bits & sign == 0 { magnitude } else { -magnitude }
-    };
-    ulps > 0 && key(x).abs_diff(key(y)) <= ulps
 }

@@ -5,7 +5,8 @@
 //! interpreter's results.
 
 use crate::choices::Choices;
-use crate::differ::{Expected, Problem, compile_problem, same_values, without_numbers};
+use crate::compare::same_values;
+use crate::differ::{Expected, Problem, compile_problem, without_numbers};
 use crate::generator::Call;
 use driver::{Ir, Session, Stage, levels};
 use harness::evaluate::{Failure, call_imp_with};
@@ -71,7 +72,7 @@ impl Evaluated {
         };
         match (wanted, found) {
             (_, Err(Failure::Limit(_))) | (Expected::Unknown, _) => Ok(false),
-            (Expected::Values(values), Ok(found)) => match same_values(values, &found, call.ulps) {
+            (Expected::Values(values), Ok(found)) => match same_values(values, &found, &call.precision) {
                 Ok(()) => Ok(true),
                 Err(what) => differs("values", what),
             },

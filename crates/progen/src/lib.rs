@@ -7,15 +7,18 @@
 //! `cargo xtask progen` runs any number, in processes of their own, and prints the coverage of IR
 //! operations ([`Coverage`]).
 //!
-//! There are three kinds of programs: general ones (`generator`), programs about sizes in types
-//! (`sizes`), whose results are known beforehand, and nests with reuse (`nests`), which run with
-//! small tiles as well, also in the evaluator of the imperative IR.
+//! There are four kinds of programs: general ones (`generator`), programs about sizes in types
+//! (`sizes`), whose results are known beforehand, nests with reuse (`nests`), which run with small
+//! tiles as well, also in the evaluator of the imperative IR, and programs with derivatives
+//! (`derivatives`), whose forward and reverse mode are compared as well.
 //!
 //! *Absent:* knowledge of the compiler's transformations; programs are made from the language
 //! alone.
 
 mod choices;
+mod compare;
 mod coverage;
+mod derivatives;
 mod differ;
 mod evaluated;
 mod generator;
@@ -25,7 +28,8 @@ mod shrink;
 mod sizes;
 
 pub use choices::Choices;
+pub use compare::Relation;
 pub use coverage::{Coverage, Seen};
 pub use differ::{Problem, Report, Setting, try_choices, try_program};
-pub use generator::{Call, Program};
+pub use generator::{Call, Precision, Program};
 pub use shrink::shrink;

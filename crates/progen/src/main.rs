@@ -21,6 +21,7 @@ const USAGE: &str = "usage: progen [OPTIONS]
   --opencl       also run kernels on an OpenCL device, whose compiler is slow
   --sizes        only programs about sizes in types; otherwise one in eight is
   --nests        only products, stencils and other nests with reuse; otherwise one in eight is
+  --derivatives  only programs with derivatives; otherwise one in eight is
   --interp       run programs in the interpreter only
   --out FOLDER   folder for failing programs, shrunk (build/progen)
   --show SEED    print a program and its calls
@@ -49,6 +50,7 @@ struct Args {
     opencl: bool,
     sizes: bool,
     nests: bool,
+    derivatives: bool,
     interp: bool,
     action: Action,
 }
@@ -75,6 +77,7 @@ fn arguments() -> Result<Args, lexopt::Error> {
         opencl: false,
         sizes: false,
         nests: false,
+        derivatives: false,
         interp: false,
         action: Action::Many,
     };
@@ -89,6 +92,7 @@ fn arguments() -> Result<Args, lexopt::Error> {
             Long("opencl") => args.opencl = true,
             Long("sizes") => args.sizes = true,
             Long("nests") => args.nests = true,
+            Long("derivatives") => args.derivatives = true,
             Long("interp") => args.interp = true,
             Long("out") => args.out = parser.value()?.into(),
             Long("show") => args.action = Action::Show(parser.value()?.parse()?),
@@ -159,6 +163,7 @@ fn setting(args: &Args, seed: u64) -> Setting {
         .on_opencl(args.opencl)
         .with_sizes(args.sizes)
         .with_nests(args.nests)
+        .with_derivatives(args.derivatives)
         .interpreted(args.interp)
 }
 
@@ -259,6 +264,7 @@ fn flags(args: &Args) -> impl Iterator<Item = &'static str> {
         (args.opencl, "--opencl"),
         (args.sizes, "--sizes"),
         (args.nests, "--nests"),
+        (args.derivatives, "--derivatives"),
         (args.interp, "--interp"),
     ];
     flags.into_iter().filter_map(|(given, flag)| given.then_some(flag))

@@ -64,7 +64,7 @@ impl OnOpenCl {
                 let what = format!("entry {}, on OpenCL: {}", call.entry, problem.what);
                 Problem::new(&format!("OpenCL: {}", problem.kind), what)
             })?;
-            agreed += u64::from(outcome != Outcome::Slow);
+            agreed += u64::from(!matches!(outcome, Outcome::Slow));
         }
         let left = context.finish();
         if left != 0 {

@@ -3,6 +3,7 @@
 use super::types::{I64, Size, Ty};
 use super::{Gen, SizeVar};
 use crate::choices::Choices;
+use crate::compare::Relation;
 use prim::ScalarType;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -26,10 +27,29 @@ pub struct Call {
     pub args: String,
     /// True if it may fail.
     pub may_fail: bool,
-    /// The units in the last place by which floats may differ.
-    pub ulps: u64,
+    /// How its results are compared.
+    pub precision: Precision,
     /// The results as text, where they are known beforehand.
     pub expected: Option<String>,
+}
+
+/// How results are compared.
+#[derive(Clone, Debug)]
+pub enum Precision {
+    /// Floats may differ by this many units in the last place.
+    Ulps(u64),
+    /// Results of functions and derivatives, whose floats are approximately equal.
+    Derivatives {
+        /// The number of leading results that are equal bit for bit if floats are strict.
+        exact: usize,
+        /// The relations between the results.
+        relations: Vec<Relation>,
+    },
+}
+
+impl Precision {
+    /// Equal bits.
+    pub(crate) const EXACT: Self = Self::Ulps(0);
 }
 
 /// Mathematical functions of one argument, whose last bits are unspecified.
@@ -259,8 +279,13 @@ impl Gen<'_> {
         let (results, types) = (results.join(",\n   "), types.join(", "));
         let start = if body.is_empty() { "" } else { "in " };
         let _ = write!(text, "entry main{shown} : ({types}) =\n{body}  {start}({results})\n\n");
-        let call =
-            Call { entry: "main".to_owned(), args: String::new(), may_fail: false, ulps: 0, expected: None };
+        let call = Call {
+            entry: "main".to_owned(),
+            args: String::new(),
+            may_fail: false,
+            precision: Precision::EXACT,
+            expected: None,
+        };
         self.calls(&call, &parameters, calls);
     }
 
@@ -303,7 +328,7 @@ impl Gen<'_> {
                 entry: "main".to_owned(),
                 args: format!("{size}i64 {}i64", self.c.below(50)),
                 may_fail: false,
-                ulps: 0,
+                precision: Precision::EXACT,
                 expected: None,
             });
         }
@@ -319,8 +344,13 @@ impl Gen<'_> {
         let body = self.fallible_result(fuel);
         self.restore(mark);
         let _ = write!(text, "entry check{shown} ({some}: i64) : i64 =\n  {body}\n\n");
-        let call =
-            Call { entry: "check".to_owned(), args: String::new(), may_fail: true, ulps: 0, expected: None };
+        let call = Call {
+            entry: "check".to_owned(),
+            args: String::new(),
+            may_fail: true,
+            precision: Precision::EXACT,
+            expected: None,
+        };
         self.calls(&call, &parameters, calls);
     }
 
@@ -355,7 +385,13 @@ impl Gen<'_> {
             let values: Vec<String> = (0..count).map(|_| self.any_float(ty)).collect();
             let _ = writeln!(args, "[{}]", values.join(", "));
         }
-        calls.push(Call { entry: kind.to_owned(), args, may_fail: false, ulps, expected: None });
+        calls.push(Call {
+            entry: kind.to_owned(),
+            args,
+            may_fail: false,
+            precision: Precision::Ulps(ulps),
+            expected: None,
+        });
     }
 
     /// A float of any kind.

@@ -34,7 +34,7 @@ mod scalars;
 mod statements;
 mod types;
 
-pub use entries::{Call, Program, generate};
+pub use entries::{Call, Precision, Program, generate};
 
 use crate::choices::Choices;
 use prim::ScalarType;

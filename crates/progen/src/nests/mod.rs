@@ -27,7 +27,7 @@ mod stencils;
 mod updates;
 
 use crate::choices::Choices;
-use crate::generator::{Call, Program};
+use crate::generator::{Call, Precision, Program};
 use prim::ScalarType;
 use sizes::{Dim, SizeVar, Values};
 use std::fmt::Write as _;
@@ -172,7 +172,13 @@ impl Gen<'_> {
                 sizes::write_values(param, &sizes, seed, &mut args);
                 args.push('\n');
             }
-            calls.push(Call { entry: entry.to_owned(), args, may_fail: false, ulps: 0, expected: None });
+            calls.push(Call {
+                entry: entry.to_owned(),
+                args,
+                may_fail: false,
+                precision: Precision::EXACT,
+                expected: None,
+            });
         }
     }
 }

@@ -22,7 +22,7 @@ mod types;
 mod values;
 
 use crate::choices::Choices;
-use crate::generator::{Call, Program};
+use crate::generator::{Call, Precision, Program};
 use exp::{Exp, Name};
 use model::{Eval, ModelValue};
 use scope::{Abbreviation, Binding, Gen};
@@ -232,7 +232,7 @@ impl Gen<'_> {
                 entry: "main".to_owned(),
                 args,
                 may_fail: false,
-                ulps: 0,
+                precision: Precision::EXACT,
                 expected: Some(expected),
             });
         }
