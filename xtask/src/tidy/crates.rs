@@ -4,7 +4,7 @@ use super::Problem;
 use super::tree::{File, Tree};
 
 /// The crates in pipeline order; a crate uses only earlier crates.
-const ORDER: [&str; 27] = [
+const ORDER: [&str; 28] = [
     "prim", "target", "workers", "value", "syntax", "check", "interp", "ir", "analysis", "lower", "opt",
     "ad", "flatten", "mem", "imp", "impgen", "impopt", "llvm", "kernelc", "runtime", "driver", "explain",
     "link", "harness", "tune", "runner", "progen", "bindrune",

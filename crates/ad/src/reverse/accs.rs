@@ -519,7 +519,8 @@ impl VisitMut<Soacs> for ZeroRows<'_, '_> {
 
 /// The accumulator of an adjoint as a loop parameter.
 pub(super) fn loop_init(hint: &str, ty: Type, init: Atom) -> LoopInit {
-    LoopInit { hint: hint.to_owned(), ty, init, consumed: true }
+    let consumed = !ty.is_prim();
+    LoopInit { hint: hint.to_owned(), ty, init, consumed }
 }
 
 /// The dimensions of an accumulator.

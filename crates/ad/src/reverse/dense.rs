@@ -22,6 +22,11 @@ use rustc_hash::FxHashMap;
 /// The number of operations of an element up to which it is computed on demand.
 const MAX_OPERATIONS: usize = 200;
 
+/// The number of dimensions, of more than one element each, up to which contributions are summed
+/// element by element. A mixture model's gradient by 25 matrices of 64 x 64 takes twice as long that
+/// way as by a reduction of arrays: the sums fuse with an accumulator's updates, and are not tiled.
+const MAX_DIMENSIONS: usize = 2;
+
 /// The contribution of an iteration to a free array.
 #[derive(Clone, Copy)]
 pub(super) struct Contribution {
@@ -39,9 +44,42 @@ pub(super) struct Iteration<'a> {
     pub stms: &'a [Stm<Soacs>],
 }
 
-/// Names of an iteration whose values are results of the map: the array of all iterations' values,
-/// once it exists.
-pub(super) type Leaves = FxHashMap<Name, Option<Name>>;
+/// A value of an iteration that the map has to return.
+#[derive(Clone, Debug)]
+pub(super) struct Leaf {
+    /// The first names bound by the maps inside of the iteration that compute it, outermost first.
+    path: Vec<Name>,
+    /// The array of all iterations' values, once it exists.
+    pub array: Option<Name>,
+}
+
+/// The values that the map has to return, by their names.
+pub(super) type Leaves = FxHashMap<Name, Leaf>;
+
+impl Leaf {
+    /// Makes the value a result of the maps that compute it; returns its name outside of them.
+    pub(super) fn returned(&self, ad: &mut Ad<'_>, stms: &mut [Stm<Soacs>], name: Name) -> Option<Name> {
+        returned(ad, stms, name, &self.path)
+    }
+}
+
+fn returned(ad: &mut Ad<'_>, stms: &mut [Stm<Soacs>], leaf: Name, path: &[Name]) -> Option<Name> {
+    let Some((first, inner)) = path.split_first() else {
+        return Some(leaf);
+    };
+    let stm = stms.iter_mut().find(|stm| stm.pat.first().is_some_and(|param| param.name == *first))?;
+    let Exp::Op(Soac::Screma(Screma { width, map, .. })) = &mut stm.exp else {
+        return None;
+    };
+    let own = returned(ad, &mut map.body.stms, leaf, inner)?;
+    let ty = ad.b.types.type_of(own).clone();
+    let result = ad.b.param("leaf", ty.array_of(*width));
+    map.body.result.push(own.into());
+    map.ret.push(ty);
+    let name = result.name;
+    stm.pat.push(result);
+    Some(name)
+}
 
 /// Computes elements of an iteration's arrays.
 struct Elements<'a> {
@@ -51,15 +89,27 @@ struct Elements<'a> {
     of_map: FxHashMap<(usize, Name, Atom), usize>,
     /// The number of the iteration.
     at: Atom,
-    /// The number of dimensions of the contribution.
+    /// The number of dimensions of the contribution, and of those with several elements.
     rank: usize,
+    sizes: usize,
     leaves: &'a mut Leaves,
     operations: usize,
 }
 
+/// An iteration of a map.
+#[derive(Clone)]
+struct MapElement {
+    /// The map, by the first name it binds.
+    map: Name,
+    width: Dim,
+    /// The number of the iteration.
+    row: Atom,
+}
+
 struct Scope<'a> {
     around: Option<usize>,
-    depth: usize,
+    /// The maps around it.
+    path: Vec<MapElement>,
     stms: FxHashMap<Name, (&'a Stm<Soacs>, usize)>,
     /// Parameters: the array and the index of which each is the row.
     rows: FxHashMap<Name, (Atom, Atom)>,
@@ -67,14 +117,14 @@ struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    fn new(around: Option<usize>, depth: usize, stms: &'a [Stm<Soacs>]) -> Self {
+    fn new(around: Option<usize>, path: Vec<MapElement>, stms: &'a [Stm<Soacs>]) -> Self {
         let mut bound = FxHashMap::default();
         for stm in stms {
             for (at, param) in stm.pat.iter().enumerate() {
                 bound.insert(param.name, (stm, at));
             }
         }
-        Self { around, depth, stms: bound, rows: FxHashMap::default(), known: FxHashMap::default() }
+        Self { around, path, stms: bound, rows: FxHashMap::default(), known: FxHashMap::default() }
     }
 }
 
@@ -87,22 +137,20 @@ impl Ad<'_> {
         contribution: Contribution,
         leaves: &mut Leaves,
     ) -> bool {
+        let ty = self.b.types.type_of(contribution.to).clone();
+        if several(ty.shape().iter().copied()) > MAX_DIMENSIONS {
+            return false;
+        }
         let outer = self.b.open();
         let before = leaves.clone();
-        let ty = self.b.types.type_of(contribution.to).clone();
         let index: Vec<Atom> = ty.shape().iter().map(|_| self.b.param("k", Type::I64).name.into()).collect();
         let at = self.b.param("i", Type::I64).name.into();
         let found = self.element(iteration, contribution.value, (at, &index), leaves).is_some();
         let _ = self.b.close(outer, Vec::new());
-        let bound_inside = |dim: &Dim| matches!(dim, Dim::Var(name) if iteration.binds(*name));
-        let regular = leaves.keys().all(|leaf| {
-            let ty = self.b.types.type_of(*leaf);
-            ty.elem().is_some() && !ty.shape().iter().any(bound_inside)
-        });
-        if !found || !regular {
+        if !found {
             *leaves = before;
         }
-        found && regular
+        found
     }
 
     /// Appends the sum of a contribution over all iterations, element by element.
@@ -165,7 +213,8 @@ impl Ad<'_> {
         (at, index): (Atom, &[Atom]),
         leaves: &mut Leaves,
     ) -> Option<Atom> {
-        let mut root = Scope::new(None, 0, iteration.stms);
+        let shape = value.var().map(|name| self.b.types.type_of(name).shape().to_vec()).unwrap_or_default();
+        let mut root = Scope::new(None, Vec::new(), iteration.stms);
         for (array, param) in iteration.rows {
             root.rows.insert(param.name, ((*array).into(), at));
         }
@@ -174,17 +223,11 @@ impl Ad<'_> {
             of_map: FxHashMap::default(),
             at,
             rank: index.len(),
+            sizes: several(shape.iter().copied()),
             leaves,
             operations: 0,
         };
         elements.element(self, 0, value, index)
-    }
-}
-
-impl Iteration<'_> {
-    fn binds(&self, name: Name) -> bool {
-        self.rows.iter().any(|(_, param)| param.name == name)
-            || self.stms.iter().any(|stm| stm.pat.iter().any(|param| param.name == name))
     }
 }
 
@@ -218,11 +261,16 @@ impl<'a> Elements<'a> {
             }
             None => {
                 let (stm, result) = self.scopes[own].stms.get(&name).copied()?;
-                let computed = if self.leaves.contains_key(&name) {
-                    None
+                // Operations that are the same for several elements are not repeated.
+                let shared = matches!(stm.exp, Exp::Basic(BasicOp::Scalar(_)))
+                    && self.scopes[own].path.len() < self.rank;
+                let stored = if shared || self.leaves.contains_key(&name) {
+                    self.leaf(ad, own, name, index)
                 } else {
-                    ir::walk::with_stack(|| self.bound(ad, own, (stm, result), index))
+                    None
                 };
+                let computed =
+                    stored.or_else(|| ir::walk::with_stack(|| self.bound(ad, own, (stm, result), index)));
                 computed.or_else(|| self.leaf(ad, own, name, index))
             }
         }?;
@@ -238,22 +286,42 @@ impl<'a> Elements<'a> {
         Some(if rank == 0 { name.into() } else { ad.b.index("x", name, index).into() })
     }
 
-    /// The element of a value that the map returns.
+    /// The element of a value that the map returns. There is none if the value has as many dimensions
+    /// as the contribution, or a size of its own.
     fn leaf(&mut self, ad: &mut Ad<'_>, scope: usize, name: Name, index: &[Atom]) -> Option<Atom> {
-        if scope != 0 {
+        let ty = ad.b.types.type_of(name).clone();
+        let elem = ty.elem()?;
+        let path = self.scopes[scope].path.clone();
+        let dims = path.iter().map(|element| element.width).chain(ty.shape().iter().copied());
+        if several(dims) >= self.sizes || ty.shape().iter().any(|dim| self.binds(scope, *dim)) {
             return None;
         }
-        match self.leaves.entry(name).or_default() {
+        let maps = path.iter().map(|element| element.map).collect();
+        match self.leaves.entry(name).or_insert(Leaf { path: maps, array: None }).array {
             // Not known yet: any element stands for it.
-            None => {
-                let elem = ad.b.types.type_of(name).elem()?;
-                Some(crate::state::zero(elem))
-            }
+            None => Some(crate::state::zero(elem)),
             Some(array) => {
-                let all: Vec<Atom> = std::iter::once(self.at).chain(index.iter().copied()).collect();
-                Self::read(ad, *array, &all)
+                let rows = path.iter().map(|element| element.row);
+                let all: Vec<Atom> =
+                    std::iter::once(self.at).chain(rows).chain(index.iter().copied()).collect();
+                Self::read(ad, array, &all)
             }
         }
+    }
+
+    /// Returns true if a scope or one around it binds a size.
+    fn binds(&self, scope: usize, dim: Dim) -> bool {
+        let Dim::Var(name) = dim else {
+            return false;
+        };
+        let mut at = Some(scope);
+        while let Some(own) = at {
+            if self.scopes[own].stms.contains_key(&name) || self.scopes[own].rows.contains_key(&name) {
+                return true;
+            }
+            at = self.scopes[own].around;
+        }
+        false
     }
 
     fn bound(
@@ -285,6 +353,16 @@ impl<'a> Elements<'a> {
                 let own = self.map_scope(scope, (first, screma), *row);
                 self.element(ad, own, screma.map.body.result[result], inner)
             }
+            // The reduction of one element is that element.
+            Exp::Op(Soac::Screma(screma))
+                if screma.width == Dim::Const(1)
+                    && screma.scan_reduce.scans.is_empty()
+                    && result < screma.scan_reduce.n_reduced() =>
+            {
+                let first = stm.pat.first()?.name;
+                let own = self.map_scope(scope, (first, screma), Atom::i64(0));
+                self.element(ad, own, screma.map.body.result[result], index)
+            }
             Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => None,
         };
         ad.b.certs.clear();
@@ -296,8 +374,9 @@ impl<'a> Elements<'a> {
         if let Some(own) = self.of_map.get(&(around, first, row)) {
             return *own;
         }
-        let depth = self.scopes[around].depth + 1;
-        let mut scope = Scope::new(Some(around), depth, &screma.map.body.stms);
+        let mut path = self.scopes[around].path.clone();
+        path.push(MapElement { map: first, width: screma.width, row });
+        let mut scope = Scope::new(Some(around), path, &screma.map.body.stms);
         for (param, input) in screma.map.params.iter().zip(&screma.inputs) {
             scope.rows.insert(param.name, ((*input).into(), row));
         }
@@ -313,7 +392,7 @@ impl<'a> Elements<'a> {
             BasicOp::Copy(array) => self.element(ad, scope, (*array).into(), index),
             BasicOp::Scalar(op) => {
                 self.operations += 1;
-                let each_element = self.scopes[scope].depth == self.rank;
+                let each_element = self.scopes[scope].path.len() >= self.rank;
                 if self.operations > MAX_OPERATIONS || !each_element && !is_cheap(op) {
                     return None;
                 }
@@ -353,8 +432,11 @@ impl<'a> Elements<'a> {
                 let offset = ad.b.mul_i64(*index.first()?, stride);
                 Some(ad.b.add_i64(start, offset))
             }
-            BasicOp::Reshape { .. }
-            | BasicOp::Iota { .. }
+            BasicOp::Reshape { kind: ReshapeKind::Arbitrary, shape, array } => {
+                let all = unit_dimensions(index, shape, ad.b.types.type_of(*array).shape())?;
+                self.element(ad, scope, (*array).into(), &all)
+            }
+            BasicOp::Iota { .. }
             | BasicOp::Opaque(_)
             | BasicOp::Assert { .. }
             | BasicOp::FlatIndex { .. }
@@ -367,6 +449,30 @@ impl<'a> Elements<'a> {
             | ir::parameter_op!() => None,
         }
     }
+}
+
+/// The number of dimensions of more than one element.
+fn several(dims: impl Iterator<Item = Dim>) -> usize {
+    dims.filter(|dim| *dim != Dim::Const(1)).count()
+}
+
+/// The index into an array that a reshape adds dimensions of one element to, or removes such from.
+fn unit_dimensions(index: &[Atom], shape: &[Dim], array: &[Dim]) -> Option<Vec<Atom>> {
+    let is_several = |dim: &Dim| *dim != Dim::Const(1);
+    let mut own = index.iter().zip(shape).filter(|(_, dim)| is_several(dim));
+    let mut all = Vec::with_capacity(array.len());
+    for dim in array {
+        if !is_several(dim) {
+            all.push(Atom::i64(0));
+            continue;
+        }
+        let (i, size) = own.next()?;
+        if size != dim {
+            return None;
+        }
+        all.push(*i);
+    }
+    own.next().is_none().then_some(all)
 }
 
 /// Returns true if an operation may be computed again for each element.

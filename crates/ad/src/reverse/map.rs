@@ -164,7 +164,9 @@ impl Ad<'_> {
             self.add(rows[*at].0.into(), (*adjoint).into());
         }
         for (leaf, array) in leaf_names.into_iter().zip(&plain[sums.len() + own_rows.len()..]) {
-            leaves.insert(leaf, Some(*array));
+            if let Some(leaf) = leaves.get_mut(&leaf) {
+                leaf.array = Some(*array);
+            }
         }
         let iteration = dense::Iteration { rows: &all_rows, stms: &stms };
         for contribution in elementwise {
@@ -294,7 +296,15 @@ impl Ad<'_> {
         }
         let mut leaf_names: Vec<Name> = leaves.keys().copied().collect();
         leaf_names.sort_unstable();
-        result.extend(leaf_names.into_iter().map(Atom::from));
+        let mut swept = self.b.take_stms();
+        for name in leaf_names {
+            let own = leaves.get(&name).and_then(|leaf| leaf.returned(self, &mut swept, name));
+            let Some(own) = own else {
+                return Err(ir::PassError::bug("a value of an iteration cannot be returned"));
+            };
+            result.push(own.into());
+        }
+        self.b.extend(swept);
         let mut updated = Vec::new();
         for ((name, param), (_, before)) in own.iter().zip(accs) {
             if let Some(Adjoint::Acc(acc)) = found.get(name)

@@ -47,8 +47,8 @@ impl Ad<'_> {
         }
         let results: Vec<Name> = pat.iter().map(|param| param.name).collect();
         let before = self.shifted(width, &results, op);
-        let scalars = types.iter().all(Type::is_prim);
-        let whole = if scalars && types.len() <= MAX_SCAN_COMPONENTS {
+        let alike = types.iter().all(|ty| ty.is_prim() && *ty == types[0] && *ty != Type::BOOL);
+        let whole = if alike && types.len() <= MAX_SCAN_COMPONENTS {
             self.affine_scan((width, inputs), op, &before, &given)?
         } else {
             self.recurrence((width, inputs), op, &before, &given)?
