@@ -80,8 +80,9 @@ impl Gen<'_> {
             }
             _ => {
                 let [a, b] = [self.fresh("p"), self.fresh("q")];
-                let sum = format!("{f}.log ({f}.exp {a} + {f}.exp {b})");
-                (format!("(\\({a}: {f}) ({b}: {f}) -> {sum})"), "(-50)".to_owned(), None)
+                // The addition of hyperbolic tangents.
+                let sum = format!("({a} + {b}) / (1 + {a} * {b})");
+                (format!("(\\({a}: {f}) ({b}: {f}) -> {sum})"), "0".to_owned(), Some(0.7))
             }
         };
         let exact = text.ends_with("min") || text.ends_with("max");
