@@ -90,7 +90,7 @@ impl Gen<'_> {
             })
             .collect();
         if dims.contains(&0) {
-            let dims: String = dims.iter().map(|n| format!("[{n}]")).collect();
+            let dims: String = dims.iter().map(|n| format!("[{n}]")).collect::<Vec<_>>().concat();
             text.push_str(&format!("empty({dims}{})", self.text(scalar)));
             return;
         }

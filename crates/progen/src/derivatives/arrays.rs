@@ -62,7 +62,7 @@ impl Gen<'_> {
         Some(format!("(map{count} (\\{} -> {body}) {})", params.join(" "), arrays.join(" ")))
     }
 
-    /// An array of integers, some of which are no indices of small arrays.
+    /// An array of integers, some of which are not indices of small arrays.
     pub(super) fn ints(&mut self, size: &Size) -> String {
         let known = self.candidates(|ty| *ty == Ty::array(size, Ty::Int));
         if !known.is_empty() && self.c.once_in(2) {
@@ -162,7 +162,7 @@ impl Gen<'_> {
         if *row != Ty::Float {
             return None;
         }
-        let ty = Ty::floats(&[size.clone()]);
+        let ty = Ty::floats(std::slice::from_ref(size));
         let xs = self.expr(&ty, fuel);
         let (f, t) = (self.float, self.text(&ty));
         self.exact = false;

@@ -46,7 +46,7 @@ impl Gen<'_> {
     pub(super) fn entries(&mut self, calls: &mut Vec<Call>) -> String {
         let (mut text, function) = self.function();
         let mut kinds: Vec<usize> = Vec::new();
-        for _ in 0..1 + self.c.below(3) {
+        for _ in 0..=self.c.below(3) {
             let kind = [0, 1, 4, 5, 2, 3, 4, 5][self.c.below(8)];
             if !kinds.contains(&kind) {
                 kinds.push(kind);
@@ -114,9 +114,14 @@ impl Gen<'_> {
             }
         }
         let function = Function { arg, result, free, sizes: used };
-        let sizes: String = function.sizes.iter().map(|size| format!(" [{size}]")).collect();
-        let params: String =
-            function.free.iter().map(|param| format!(" {}", self.typed(&param.name, &param.ty))).collect();
+        let sizes: String =
+            function.sizes.iter().map(|size| format!(" [{size}]")).collect::<Vec<_>>().concat();
+        let params: String = function
+            .free
+            .iter()
+            .map(|param| format!(" {}", self.typed(&param.name, &param.ty)))
+            .collect::<Vec<_>>()
+            .concat();
         let text = format!("def f{sizes}{params} (x: {}) : {} =\n  {body}\n\n", types[0], types[1]);
         (text, function)
     }
@@ -148,11 +153,16 @@ impl Gen<'_> {
             let value = self.assembled(ty, &mut leaves.iter());
             let _ = writeln!(made, "  let {name}: {} = {value}", self.text(ty));
         }
-        let f: String = function.free.iter().map(|param| format!(" {}", param.name)).collect();
+        let f: String =
+            function.free.iter().map(|param| format!(" {}", param.name)).collect::<Vec<_>>().concat();
         let f = if f.is_empty() { "f".to_owned() } else { format!("(f{f})") };
-        let sizes: String = function.sizes.iter().map(|size| format!(" [{size}]")).collect();
-        let shown: String =
-            params.iter().map(|param| format!(" {}", self.typed(&param.name, &param.ty))).collect();
+        let sizes: String =
+            function.sizes.iter().map(|size| format!(" [{size}]")).collect::<Vec<_>>().concat();
+        let shown: String = params
+            .iter()
+            .map(|param| format!(" {}", self.typed(&param.name, &param.ty)))
+            .collect::<Vec<_>>()
+            .concat();
         let _ = write!(
             text,
             "entry {}{sizes}{shown} =\n{made}{}  in ({})\n\n",

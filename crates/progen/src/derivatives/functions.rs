@@ -25,7 +25,7 @@ impl Gen<'_> {
         let size = Size::var(SIZE);
         let floats = Ty::floats(std::slice::from_ref(&size));
         let mut params = Vec::new();
-        for _ in 0..1 + self.c.below(2) {
+        for _ in 0..=self.c.below(2) {
             params.push(match self.c.below(5) {
                 0 | 1 => Ty::Float,
                 2 | 3 => floats.clone(),
