@@ -99,7 +99,7 @@ impl Gen<'_> {
         if !self.affordable(size.estimate()) {
             return None;
         }
-        let ty = Ty::floats(std::slice::from_ref(size));
+        let ty = Ty::floats(std::slice::from_ref(&size));
         let xs = self.expr(&ty, fuel);
         let [v, w, i] = ["v", "v", "ix"].map(|start| self.fresh(start));
         let body =
@@ -155,7 +155,7 @@ impl Gen<'_> {
         }
         self.exact = false;
         let (f, n) = (self.float, size.text());
-        let ty = Ty::floats(std::slice::from_ref(size));
+        let ty = Ty::floats(std::slice::from_ref(&size));
         let xs = self.expr(&ty, fuel);
         let v = self.fresh("v");
         let k = self.int(1);
