@@ -303,8 +303,9 @@ pub(crate) fn compile_problem(stage: &str, session: &Session, failure: &Failure)
     }
     let id = failure.0.first().map_or("none", |diagnostic| diagnostic.id);
     let message = failure.0.first().map_or("", |diagnostic| &*diagnostic.message);
-    // The listing of an invalid program has the errors as comments.
+    // The listing of an invalid program has the errors as comments, or before the program.
     let invalid = message.lines().find_map(|line| line.trim_start().strip_prefix("// error: "));
+    let invalid = invalid.or_else(|| message.lines().nth(1));
     let invalid = invalid.map(|error| format!(" {}", message_kind(error))).unwrap_or_default();
     let message = message_kind(&first_line(message));
     Problem::new(&format!("{stage}: {id}: {message}{invalid}"), text)

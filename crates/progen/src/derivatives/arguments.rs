@@ -99,8 +99,10 @@ impl Gen<'_> {
             Ty::Bool => ["true", "false"][random.below(2) as usize].to_owned(),
             Ty::Int => format!("{}i64", random.below(7) as i64 - 1),
             // Some zeros; other magnitudes are rarely equal.
-            _ if random.below(12) == 0 => format!("0.0{}", self.float),
-            _ => {
+            Ty::Float | Ty::Array(..) | Ty::Tuple(_) | Ty::Record(_) => {
+                if random.below(12) == 0 {
+                    return format!("0.0{}", self.float);
+                }
                 let n = random.below(40_000) as i64 - 20_000;
                 format!("{}{}", n as f64 / 10_000.0 + 0.000_03, self.float)
             }

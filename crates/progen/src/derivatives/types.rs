@@ -280,7 +280,9 @@ impl Gen<'_> {
                             fields.iter().zip(leaves).map(|((name, _), x)| format!("{name} = {x}")).collect();
                         format!("{{{}}}", fields.join(", "))
                     }
-                    _ => format!("({})", leaves.join(", ")),
+                    Ty::Float | Ty::Int | Ty::Bool | Ty::Array(..) | Ty::Tuple(_) => {
+                        format!("({})", leaves.join(", "))
+                    }
                 };
                 format!("(let {x}: {} = {value} in {made})", self.text(ty))
             }
