@@ -136,7 +136,7 @@ def of_scatter(xs, indices):
     def f(xs):
         result = [2 * x for x in xs]
         for x, i in zip(xs, indices):
-            if i < len(xs):
+            if 0 <= i < len(xs):
                 result[i] = x * x
         return sum(i * x for i, x in enumerate(result))
 

@@ -25,8 +25,9 @@ use ir::name::Name;
 use ir::seg::{Decomp, SegKind, SegOp};
 use ir::syntax::{Atom, Aux, Exp};
 use ir::types::Dim;
-use ir::walk::free_names;
+use ir::walk::{binders, free_names};
 use ir::{PassError, Prov};
+use rustc_hash::FxHashSet;
 use target::chunks::{
     BLOCK_BYTES, CHUNK_WORK, ELEMENT_WORK, JAMMED_CHUNK, LANES_CHUNK, MAX_ALLOCATING_CHUNKS, MIN_FULL_CHUNKS,
     MIN_JAMMED_CHUNKS, MIN_LANES_CHUNK,
@@ -211,9 +212,10 @@ impl Generator<'_, CpuSchedule> {
     /// do, and that lanes are filled while there are still at least `MIN_FULL_CHUNKS` chunks: a
     /// further lane then costs nothing.
     fn lane_step(&mut self, space: &SegSpace<'_>, n: Operand, few: Operand, lanes: i64) -> Operand {
-        let cost = self.iteration_cost(space);
+        let sizes = Sizes::before(self, space);
+        let cost = cost::iteration(space.body, space.decomp, &sizes);
         let calls = cost.calls;
-        let cost = cost.total_in(&Sizes(self));
+        let cost = cost.total_in(&sizes);
         if !space.independent || calls || !cost.is_known {
             return few;
         }
@@ -225,16 +227,12 @@ impl Generator<'_, CpuSchedule> {
         self.bind(max(few, enough), "step")
     }
 
-    /// The cost of an iteration ([`analysis::cost`]).
-    fn iteration_cost(&self, space: &SegSpace<'_>) -> Cost<RunTimeCost> {
-        cost::iteration(space.body, space.decomp, &Sizes(self))
-    }
-
     /// The estimated cost of a segop in nanoseconds. If the body calls recursive functions, it is
     /// negative: its absolute value is a lower bound, not below the time to read all elements that
     /// the functions may be called with.
     pub(crate) fn cost(&mut self, space: &SegSpace<'_>) -> Result<Operand> {
-        let iteration_cost = self.iteration_cost(space).total_in(&Sizes(self));
+        let sizes = Sizes::before(self, space);
+        let iteration_cost = cost::iteration(space.body, space.decomp, &sizes).total_in(&sizes);
         let mut cost = space.width * iteration_cost.value / 16;
         if statements::any(
             space.body,
@@ -261,7 +259,17 @@ struct RunTimeCost {
 }
 
 /// Costs over the sizes that are bound before a segop.
-struct Sizes<'g>(&'g Emitter<'g>);
+struct Sizes<'g> {
+    emitter: &'g Emitter<'g>,
+    /// Names bound in the segop: an earlier copy of its body may have given them variables.
+    inside: FxHashSet<Name>,
+}
+
+impl<'g> Sizes<'g> {
+    fn before(emitter: &'g Emitter<'g>, space: &SegSpace<'_>) -> Self {
+        Self { emitter, inside: binders(space.body).into_iter().collect() }
+    }
+}
 
 impl Counts for Sizes<'_> {
     type Cost = RunTimeCost;
@@ -273,7 +281,9 @@ impl Counts for Sizes<'_> {
     fn size(&self, size: Option<Atom>) -> RunTimeCost {
         let known = match size {
             Some(Atom::Const(n)) => Some(Expr::i64(n.as_i64().unwrap_or(1).max(0))),
-            Some(Atom::Var(name)) if self.0.is_bound(name) => self.0.var(name).ok().map(Expr::Var),
+            Some(Atom::Var(name)) if self.emitter.is_bound(name) && !self.inside.contains(&name) => {
+                self.emitter.var(name).ok().map(Expr::Var)
+            }
             Some(Atom::Var(_)) | None => None,
         };
         let is_known = known.is_some();

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 /// Entry points whose sums of floats are combined in a different order on a device: their last bits
 /// may differ from the CPU's, but not from run to run. All other results have the CPU's bits.
-const SUMS: [(&str, &[&str]); 12] = [
+const SUMS: [(&str, &[&str]); 14] = [
     ("bench/programs/mini.fut", &["black_scholes", "redomap_nt"]),
     ("bench/programs/nests/lava_md.fut", &["main"]),
     ("bench/programs/nests/local_volatility.fut", &["main"]),
@@ -21,6 +21,8 @@ const SUMS: [(&str, &[&str]); 12] = [
     ("examples/dot_product.fut", &["waves"]),
     ("examples/nbody.fut", &["main"]),
     ("tests/programs/classic/simulation.fut", &["nbody"]),
+    ("tests/programs/derivatives/forward.fut", &["gradients", "hessians"]),
+    ("tests/programs/derivatives/reverse.fut", &["of_linear_recurrence", "of_matrix_product"]),
     ("tests/programs/features/histogram_range_partitioning.fut", &["sums"]),
     ("tests/programs/features/histograms.fut", &["single", "double", "onto", "grid"]),
     ("tests/programs/features/large.fut", &["sums", "running", "rows", "compose_floats"]),
