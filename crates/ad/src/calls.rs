@@ -6,7 +6,7 @@ use crate::state::{Ad, Result};
 use analysis::signatures::Signatures;
 use ir::build::Builder;
 use ir::soac::Soacs;
-use ir::syntax::{Atom, Aux, Body, Exp, FunKind, FunParam, FunResult, Function, Param};
+use ir::syntax::{Atom, Aux, Body, Exp, FunParam, FunResult, Function, Param};
 use ir::types::{Dim, Type};
 use ir::typing::map_dims;
 use ir::{Context, FunId, FunName, Name, PassError, TypeEnv};
@@ -73,8 +73,13 @@ impl Calls {
         Ok(self.functions.into_iter().flatten().collect())
     }
 
+    /// A function; `None` while it is being made.
+    pub fn get(&self, id: FunId) -> Option<&Function<Soacs>> {
+        self.functions.get(id.index())?.as_ref()
+    }
+
     fn function(&self, id: FunId) -> Result<&Function<Soacs>> {
-        self.functions.get(id.index()).and_then(Option::as_ref).ok_or_else(recursive_derivative)
+        self.get(id).ok_or_else(recursive_derivative)
     }
 
     fn derivative(&mut self, key: Key) -> Result<FunId> {
@@ -108,12 +113,8 @@ impl Calls {
     fn make(&mut self, key: &Key) -> Result<Function<Soacs>> {
         let mut function = self.function(key.function)?.clone();
         let name = self.fresh_name(&function.name, if key.reverse { "vjp" } else { "jvp" });
+        let mut types = TypeEnv::of_function(&function);
         let mut names = std::mem::take(&mut function.names);
-        let mut types = TypeEnv::new();
-        for param in &function.params {
-            types.set(param.param.name, param.param.ty.clone());
-        }
-        types.add_body(&function.body);
         let provs = std::mem::take(&mut function.provs);
         let body = std::mem::replace(&mut function.body, Body { stms: Vec::new(), result: Vec::new() });
         let mut ad = Ad::new(Builder::new(&mut names, &mut types), &provs, self);
@@ -143,38 +144,8 @@ impl Calls {
         function.name = name;
         function.names = names;
         function.provs = provs;
-        let signatures: Vec<Function<Soacs>> = self.signatures();
-        copies::resolve(&mut function, &signatures)?;
+        copies::resolve(&mut function, self)?;
         Ok(function)
-    }
-
-    /// The functions without their bodies.
-    pub fn signatures(&self) -> Vec<Function<Soacs>> {
-        let placeholder = |at: usize| Function {
-            name: FunName(format!("pending.{at}").into()),
-            kind: FunKind::Function,
-            version: None,
-            attrs: ir::syntax::Attrs::default(),
-            params: Vec::new(),
-            ret: Vec::new(),
-            body: Body { stms: Vec::new(), result: Vec::new() },
-            tunables: Vec::new(),
-            names: ir::NameTable::new(),
-            provs: ir::ProvTable::default(),
-        };
-        let functions = self.functions.iter().enumerate();
-        functions
-            .map(|(at, function)| match function {
-                Some(function) => Function {
-                    params: function.params.clone(),
-                    ret: function.ret.clone(),
-                    kind: function.kind,
-                    name: function.name.clone(),
-                    ..placeholder(at)
-                },
-                None => placeholder(at),
-            })
-            .collect()
     }
 }
 

@@ -4,6 +4,7 @@
 //! what these consume, and update adjoints in place. Afterwards each violation of the rules of
 //! consumption is removed by a copy.
 
+use crate::calls::Calls;
 use crate::state::Result;
 use ir::soac::{Soac, Soacs};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Param, Stm};
@@ -16,9 +17,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const MAX_ROUNDS: usize = 20;
 
 /// Adds the copies that a function needs.
-pub(crate) fn resolve(function: &mut Function<Soacs>, functions: &[Function<Soacs>]) -> Result {
+pub(crate) fn resolve(function: &mut Function<Soacs>, calls: &Calls) -> Result {
     for _ in 0..MAX_ROUNDS {
-        let found = conflicts(function, functions);
+        let found = conflicts(function, &|fun| calls.get(fun));
         if found.is_empty() {
             return Ok(());
         }
@@ -26,7 +27,7 @@ pub(crate) fn resolve(function: &mut Function<Soacs>, functions: &[Function<Soac
         let mut copier = Copier {
             operands: FxHashMap::default(),
             next: FxHashSet::default(),
-            consumed: consumed_parameters(functions),
+            calls,
             names: &mut function.names,
             types: &mut types,
         };
@@ -51,18 +52,12 @@ pub(crate) fn resolve(function: &mut Function<Soacs>, functions: &[Function<Soac
     Err(PassError::bug(format!("arrays of the derivative in {} are consumed twice", function.name)))
 }
 
-/// For each function, whether a call consumes its parameters.
-fn consumed_parameters(functions: &[Function<Soacs>]) -> Vec<Vec<bool>> {
-    let consumed = |function: &Function<Soacs>| function.params.iter().map(|p| p.consumed).collect();
-    functions.iter().map(consumed).collect()
-}
-
 struct Copier<'a> {
     /// Statements, with the arrays of which they should consume copies.
     operands: FxHashMap<Name, FxHashSet<Name>>,
     /// Loop parameters whose next values should be copies.
     next: FxHashSet<Name>,
-    consumed: Vec<Vec<bool>>,
+    calls: &'a Calls,
     names: &'a mut NameTable,
     types: &'a mut TypeEnv,
 }
@@ -107,8 +102,8 @@ impl Copier<'_> {
                 }
             }
             Exp::Apply { fun, args } => {
-                let consumed = self.consumed.get(fun.index()).cloned().unwrap_or_default();
-                for (arg, _) in args.iter_mut().zip(consumed).filter(|(_, consumed)| *consumed) {
+                let params = self.calls.get(*fun).map_or(&[][..], |function| &function.params);
+                for (arg, _) in args.iter_mut().zip(params).filter(|(_, param)| param.consumed) {
                     *arg = arg.var().map_or(*arg, |own| copied(self, own).into());
                 }
             }

@@ -11,7 +11,7 @@ mod combinators;
 use crate::state::{Ad, Result};
 use ir::Name;
 use ir::soac::{Soac, Soacs};
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
+use ir::syntax::{Atom, Aux, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::Type;
 use ir::walk::with_stack;
 use rustc_hash::FxHashMap;
@@ -156,21 +156,18 @@ impl Ad<'_> {
         aux: &Aux,
         (args, lambda): (Vec<Atom>, Lambda<Soacs>),
     ) -> Result {
-        let bind = |ad: &mut Self, param: &Param<Soacs>, to: Atom| {
-            ad.b.let_pat(vec![param.clone()], Exp::Basic(BasicOp::Atom(to)));
-        };
         for (param, arg) in lambda.params.iter().zip(&args) {
             if let Some(tangent) = self.tangent(*arg) {
                 self.active.insert(param.name);
                 self.tangents.insert(param.name, tangent);
             }
-            bind(self, param, *arg);
+            self.bind(param, *arg);
         }
         self.mark_body(&lambda.body);
         let results = self.forward(lambda.body)?;
         self.at(aux);
         for (param, result) in pat.iter().zip(&results) {
-            bind(self, param, *result);
+            self.bind(param, *result);
             if self.has_tangent(param) {
                 let tangent = self.tangent_or_zero(*result);
                 self.tangents.insert(param.name, tangent);

@@ -29,15 +29,14 @@ mod scalars;
 mod state;
 
 use crate::calls::Calls;
-use crate::reverse::Adjoint;
 use crate::state::{Ad, Result};
 use analysis::signatures::Signatures;
+use analysis::statements;
 use ir::build::Builder;
-use ir::scan_reduce::ScanReduce;
 use ir::soac::{Screma, Soac, Soacs};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Param, Program, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::{Visit, VisitMut, with_stack};
+use ir::walk::{VisitMut, with_stack};
 use ir::{Context, Name, TypeEnv};
 
 /// Removes derivatives from a program.
@@ -46,7 +45,8 @@ use ir::{Context, Name, TypeEnv};
 ///
 /// A construct without a derivative, by name and source; a broken invariant.
 pub fn differentiate(mut program: Program<Soacs>, context: &mut Context) -> Result<Program<Soacs>> {
-    if !program.functions.iter().any(has_derivatives) {
+    let is_derivative = |stm: &Stm<Soacs>| matches!(stm.exp, Exp::Op(ir::derivative_op!()));
+    if !program.functions.iter().any(|function| statements::any(&function.body, &is_derivative)) {
         return Ok(program);
     }
     let signatures = Signatures::of(&program);
@@ -55,8 +55,8 @@ pub fn differentiate(mut program: Program<Soacs>, context: &mut Context) -> Resu
         let Some(mut function) = calls.functions[at].take() else {
             continue;
         };
-        while let Some(nested) = innermost(&function.body) {
-            function = differentiate_once(function, nested, &mut calls)?;
+        while innermost(&mut function, &mut calls)? {
+            copies::resolve(&mut function, &calls)?;
             function = opt::simplify_function(function, &signatures, context)?;
             calls.make_pending(context)?;
         }
@@ -69,91 +69,39 @@ pub fn differentiate(mut program: Program<Soacs>, context: &mut Context) -> Resu
     Ok(program)
 }
 
-/// Returns true if the function contains derivatives or functions with derivatives.
-fn has_derivatives(function: &Function<Soacs>) -> bool {
-    let mut found = Find::default();
-    Visit::<Soacs>::body(&mut found, &function.body);
-    found.any
+/// Replaces the derivatives that contain no other. Returns false if there are no derivatives.
+fn innermost(function: &mut Function<Soacs>, calls: &mut Calls) -> Result<bool> {
+    let mut types = TypeEnv::of_function(function);
+    let Function { names, provs, body, .. } = function;
+    let mut replace =
+        Innermost { ad: Ad::new(Builder::new(names, &mut types), provs, calls), found: 0, done: Ok(()) };
+    VisitMut::<Soacs>::body(&mut replace, body);
+    replace.done.map(|()| replace.found > 0)
 }
 
-#[derive(Default)]
-struct Find {
-    any: bool,
-}
-
-impl Visit<Soacs> for Find {
-    fn exp(&mut self, exp: &Exp<Soacs>) {
-        self.any |= matches!(exp, Exp::Op(ir::derivative_op!()));
-        if !self.any {
-            self.walk_exp(exp);
-        }
-    }
-}
-
-/// The first name bound by the derivative that contains no other, if there is a derivative.
-fn innermost(body: &Body<Soacs>) -> Option<Name> {
-    struct Innermost(Option<Name>);
-    impl Visit<Soacs> for Innermost {
-        fn stm(&mut self, stm: &Stm<Soacs>) {
-            if self.0.is_none() {
-                self.walk_stm(stm);
-                if let (None, Exp::Op(Soac::Jvp { .. } | Soac::Vjp { .. })) = (self.0, &stm.exp) {
-                    self.0 = stm.pat.first().map(|param| param.name);
-                }
-            }
-        }
-    }
-    let mut found = Innermost(None);
-    Visit::<Soacs>::body(&mut found, body);
-    found.0
-}
-
-/// Replaces one derivative.
-fn differentiate_once(
-    mut function: Function<Soacs>,
-    derivative: Name,
-    calls: &mut Calls,
-) -> Result<Function<Soacs>> {
-    let mut types = TypeEnv::of_function(&function);
-    let mut body = std::mem::replace(&mut function.body, Body { stms: Vec::new(), result: Vec::new() });
-    let mut names = std::mem::take(&mut function.names);
-    let mut replace = Replace {
-        derivative,
-        ad: Ad::new(Builder::new(&mut names, &mut types), &function.provs, calls),
-        done: Ok(()),
-    };
-    VisitMut::<Soacs>::body(&mut replace, &mut body);
-    replace.done?;
-    function.names = names;
-    function.body = body;
-    let signatures = calls.signatures();
-    copies::resolve(&mut function, &signatures)?;
-    Ok(function)
-}
-
-struct Replace<'a> {
-    derivative: Name,
+struct Innermost<'a> {
     ad: Ad<'a>,
+    /// The number of derivatives that have been visited.
+    found: usize,
     done: Result,
 }
 
-impl VisitMut<Soacs> for Replace<'_> {
+impl VisitMut<Soacs> for Innermost<'_> {
     fn body(&mut self, body: &mut Body<Soacs>) {
-        with_stack(|| self.walk_body(body));
-        let is_it = |stm: &Stm<Soacs>| stm.pat.first().is_some_and(|param| param.name == self.derivative);
-        let Some(at) = body.stms.iter().position(is_it) else {
-            return;
-        };
-        let rest = body.stms.split_off(at + 1);
-        let Some(stm) = body.stms.pop() else {
-            return;
-        };
         let outer = self.ad.b.open();
-        if let Err(error) = self.ad.derivative(stm) {
-            self.done = Err(error);
+        for mut stm in std::mem::take(&mut body.stms) {
+            let before = self.found;
+            with_stack(|| self.stm(&mut stm));
+            let is_derivative = matches!(stm.exp, Exp::Op(Soac::Jvp { .. } | Soac::Vjp { .. }));
+            self.found += usize::from(is_derivative);
+            if !is_derivative || self.found > before + 1 || self.done.is_err() {
+                self.ad.b.let_with(stm.pat, stm.aux, stm.exp);
+                continue;
+            }
+            self.done = self.ad.derivative(stm);
+            self.ad.reset();
         }
-        body.stms.extend(self.ad.b.close(outer, Vec::new()).stms);
-        body.stms.extend(rest);
+        body.stms = self.ad.b.close(outer, Vec::new()).stms;
     }
 }
 
@@ -185,8 +133,7 @@ impl Ad<'_> {
     fn prepare(&mut self, args: &[Atom], lambda: Lambda<Soacs>) -> Result<(Body<Soacs>, Vec<Param<Soacs>>)> {
         let Lambda { params, body, ret: _ } = lambda;
         for (param, arg) in params.iter().zip(args) {
-            let exp = Exp::Basic(BasicOp::Atom(*arg));
-            self.b.let_pat(vec![param.clone()], exp);
+            self.bind(param, *arg);
         }
         let body = self.normalise(body)?;
         self.active.extend(params.iter().map(|param| param.name));
@@ -195,130 +142,90 @@ impl Ad<'_> {
     }
 
     /// Binds a pattern to results.
-    fn bind_results(&mut self, pat: &[Param<Soacs>], aux: &Aux, results: &[Atom]) {
+    fn bind_results(&mut self, pat: &[Param<Soacs>], aux: &Aux, results: impl IntoIterator<Item = Atom>) {
         self.at(aux);
         for (param, result) in pat.iter().zip(results) {
-            let ty = self.b.type_of(*result);
-            let exp = match (result, &param.ty) {
-                (Atom::Var(array), Type::Array { shape, .. }) if ty != param.ty => {
-                    let kind = ir::syntax::ReshapeKind::Coerce;
-                    Exp::Basic(BasicOp::Reshape { kind, shape: shape.clone(), array: *array })
-                }
-                _ => Exp::Basic(BasicOp::Atom(*result)),
-            };
-            self.b.let_pat(vec![param.clone()], exp);
+            let result = self.coerced(result, &param.ty);
+            self.bind(param, result);
         }
+    }
+
+    /// Parameters for one direction's seeds, and the arrays of all.
+    fn seed_rows(&mut self, seeds: &[Atom]) -> (Vec<Param<Soacs>>, Vec<Name>) {
+        let inputs: Vec<Name> = seeds.iter().map(|seed| self.name_of(*seed)).collect();
+        let rows = self.b.row_types(&inputs).into_iter().map(|ty| self.b.param("seed", ty)).collect();
+        (rows, inputs)
     }
 
     fn jvp(&mut self, pat: Vec<Param<Soacs>>, aux: &Aux, derivative: Derivative) -> Result {
         let Derivative { args, seeds, directions, lambda } = derivative;
         let Some(directions) = directions else {
-            let (body, params) = self.prepare(&args, lambda)?;
-            for (param, seed) in params.iter().zip(&seeds) {
-                self.tangents.insert(param.name, *seed);
-            }
-            let mut results = self.forward(body)?;
+            let mut results = self.tangents_at(&args, &seeds, lambda)?;
             let tangents = self.tangent_atoms(&results);
             results.extend(tangents);
-            self.bind_results(&pat, aux, &results);
+            self.bind_results(&pat, aux, results);
             return Ok(());
         };
         // The function itself, and for each direction the function with its tangents.
         let primal = self.copy_lambda(&lambda);
-        let primal = self.b.inline(primal, args.iter().copied());
+        let mut results = self.b.inline(primal, args.iter().copied());
+        let (params, inputs) = self.seed_rows(&seeds);
+        let rows: Vec<Atom> = params.iter().map(|param| param.name.into()).collect();
         let outer = self.b.open();
-        let mut rows = Vec::new();
-        let mut inputs = Vec::new();
-        for seed in &seeds {
-            let seed = self.name_of(*seed);
-            let row = self.b.types.type_of(seed).row().unwrap_or(Type::BOOL);
-            inputs.push(seed);
-            rows.push(self.b.param("seed", row));
+        let own = self.tangents_at(&args, &rows, lambda)?;
+        let mut tangents = self.tangent_atoms(&own);
+        for (tangent, param) in tangents.iter_mut().zip(&pat[results.len()..]) {
+            let row = param.ty.row().unwrap_or(Type::BOOL);
+            *tangent = self.coerced(*tangent, &row);
         }
-        let inner = self.b.open();
-        let (body, params) = self.prepare(&args, lambda)?;
-        for (param, row) in params.iter().zip(&rows) {
-            self.tangents.insert(param.name, row.name.into());
-        }
-        let results = self.forward(body)?;
-        let tangents = self.tangent_atoms(&results);
-        let tangents = self.of_types(&tangents, &pat[primal.len()..]);
-        let ret = tangents.iter().map(|atom| self.b.type_of(*atom)).collect();
-        let body = self.b.close(inner, tangents);
-        let map = Lambda { params: rows, body, ret };
-        let screma = Screma { width: directions, inputs, map, scan_reduce: ScanReduce::default() };
-        let tangents = self.b.let_op("tangents", Soac::Screma(screma));
-        let stms = self.b.close(outer, Vec::new()).stms;
-        self.b.extend(stms);
-        let results: Vec<Atom> = primal.into_iter().chain(tangents.into_iter().map(Atom::from)).collect();
-        self.bind_results(&pat, aux, &results);
+        let map = self.close_lambda(outer, params, tangents);
+        let tangents = self.b.let_op("tangents", Soac::Screma(Screma::map(directions, inputs, map)));
+        results.extend(tangents.into_iter().map(Atom::from));
+        self.bind_results(&pat, aux, results);
         Ok(())
     }
 
-    /// Rows of the types that arrays of a pattern have.
-    fn of_types(&mut self, rows: &[Atom], pat: &[Param<Soacs>]) -> Vec<Atom> {
-        let mut results = Vec::new();
-        for (row, param) in rows.iter().zip(pat) {
-            let wanted = param.ty.row().unwrap_or(Type::BOOL);
-            results.push(match (row, &wanted) {
-                (Atom::Var(array), Type::Array { shape, .. }) if *self.b.types.type_of(*array) != wanted => {
-                    let kind = ir::syntax::ReshapeKind::Coerce;
-                    let op = BasicOp::Reshape { kind, shape: shape.clone(), array: *array };
-                    self.b.let_basic("row", op).into()
-                }
-                _ => *row,
-            });
-        }
-        results
+    /// Appends the function at arguments with tangents; returns its results.
+    fn tangents_at(&mut self, args: &[Atom], seeds: &[Atom], lambda: Lambda<Soacs>) -> Result<Vec<Atom>> {
+        let (body, params) = self.prepare(args, lambda)?;
+        self.tangents.extend(params.iter().map(|param| param.name).zip(seeds.iter().copied()));
+        self.forward(body)
     }
 
     fn vjp(&mut self, pat: Vec<Param<Soacs>>, aux: &Aux, derivative: Derivative) -> Result {
         let Derivative { args, seeds, directions, lambda } = derivative;
         let (body, params) = self.prepare(&args, lambda)?;
-        let Some(directions) = directions else {
-            let own: Vec<Option<Atom>> = seeds.iter().map(|seed| Some(*seed)).collect();
-            self.sweep(&body, &own)?;
-            let mut results = body.result.clone();
-            for param in &params {
-                let adjoint = self.value_so_far(param.name);
-                results.push(adjoint);
-            }
-            self.bind_results(&pat, aux, &results);
-            return Ok(());
-        };
         // The forward sweep is the same for all directions.
         for stm in &body.stms {
             self.forward_sweep(stm)?;
         }
         self.at(aux);
-        let mut rows = Vec::new();
-        let mut inputs = Vec::new();
-        for seed in &seeds {
-            let seed = self.name_of(*seed);
-            let row = self.b.types.type_of(seed).row().unwrap_or(Type::BOOL);
-            inputs.push(seed);
-            rows.push(self.b.param("seed", row));
-        }
-        let scope = self.open_scope();
-        let own: Vec<Option<Atom>> = rows.iter().map(|param| Some(param.name.into())).collect();
-        self.return_sweep(&body, &own)?;
-        let mut results = Vec::new();
-        for param in &params {
-            let adjoint = match self.adjoints.get(&param.name) {
-                Some(Adjoint::Value(value)) => *value,
-                Some(Adjoint::Acc(_)) | None => self.zero(&param.ty),
-            };
-            results.push(adjoint);
-        }
-        let ret = results.iter().map(|atom| self.b.type_of(*atom)).collect();
-        let body_of_map = self.close_scope(scope, results);
-        let map = Lambda { params: rows, body: body_of_map, ret };
-        let screma = Screma { width: directions, inputs, map, scan_reduce: ScanReduce::default() };
-        let adjoints = self.b.let_op("adjoints", Soac::Screma(screma));
-        let results: Vec<Atom> =
-            body.result.iter().copied().chain(adjoints.into_iter().map(Atom::from)).collect();
-        self.bind_results(&pat, aux, &results);
+        let adjoints: Vec<Atom> = match directions {
+            None => self.adjoints_for(&body, &seeds, &params)?,
+            Some(directions) => {
+                let (rows, inputs) = self.seed_rows(&seeds);
+                let own: Vec<Atom> = rows.iter().map(|param| param.name.into()).collect();
+                let outer = self.b.open();
+                let adjoints = self.adjoints_for(&body, &own, &params)?;
+                let map = self.close_lambda(outer, rows, adjoints);
+                let results = self.b.let_op("adjoints", Soac::Screma(Screma::map(directions, inputs, map)));
+                results.into_iter().map(Atom::from).collect()
+            }
+        };
+        self.bind_results(&pat, aux, body.result.iter().copied().chain(adjoints));
         Ok(())
+    }
+
+    /// Appends the return sweep for adjoints of the results; returns the parameters' adjoints.
+    fn adjoints_for(
+        &mut self,
+        body: &Body<Soacs>,
+        seeds: &[Atom],
+        params: &[Param<Soacs>],
+    ) -> Result<Vec<Atom>> {
+        let seeds: Vec<Option<Atom>> = seeds.iter().map(|seed| Some(*seed)).collect();
+        self.return_sweep(body, &seeds)?;
+        Ok(params.iter().map(|param| self.value_so_far(param.name)).collect())
     }
 }
 

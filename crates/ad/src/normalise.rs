@@ -7,10 +7,11 @@
 use crate::state::{Ad, Result};
 use ir::Name;
 use ir::operator_map::{element_operator, operator_map};
+use ir::scan_reduce::ScanReduce;
 use ir::soac::{HistOp, Operator, Screma, Soac, Soacs};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::{Substitution, free_names, substitute_body, with_stack};
+use ir::walk::{Substitution, stm_names, substitute_body, with_stack};
 use prim::PrimType;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -34,18 +35,16 @@ impl Ad<'_> {
     fn normalise_stm(&mut self, stm: Stm<Soacs>) -> Result {
         let Stm { pat, aux, exp } = stm;
         match exp {
-            Exp::Basic(_) | Exp::Apply { .. } => self.b.push(Stm { pat, aux, exp }),
+            Exp::Basic(_) | Exp::Apply { .. } => self.b.let_with(pat, aux, exp),
             Exp::If { cond, then_body, else_body } => {
                 let then_body = self.normalise(then_body)?;
                 let else_body = self.normalise(else_body)?;
-                self.b.push(Stm { pat, aux, exp: Exp::If { cond, then_body, else_body } });
+                self.b.let_with(pat, aux, Exp::If { cond, then_body, else_body });
             }
             Exp::Loop { params, form, body } => {
                 let body = self.normalise(body)?;
                 match form {
-                    LoopForm::For { .. } => {
-                        self.b.push(Stm { pat, aux, exp: Exp::Loop { params, form, body } });
-                    }
+                    LoopForm::For { .. } => self.b.let_with(pat, aux, Exp::Loop { params, form, body }),
                     LoopForm::While { cond } => self.counted(pat, aux, (params, cond, body)),
                 }
             }
@@ -55,89 +54,90 @@ impl Ad<'_> {
     }
 
     fn normalise_op(&mut self, pat: Vec<Param<Soacs>>, aux: Aux, mut op: Soac) -> Result {
-        match &mut op {
-            Soac::Screma(screma) => {
-                self.normalise_lambda(&mut screma.map)?;
-                for lambda in screma.scan_reduce.lambdas_mut() {
-                    self.normalise_lambda(lambda)?;
-                }
-                let screma = screma.clone();
-                return self.split(pat, aux, screma);
+        self.normalise_lambdas(&mut op)?;
+        match op {
+            Soac::Screma(screma) if !screma.scan_reduce.is_map() => self.split(&pat, &aux, screma),
+            Soac::Hist { width, inputs, map, ops } => {
+                let values = self.mapped(width, inputs, map, &aux);
+                self.split_histograms(&pat, &aux, (width, &values), ops)
+            }
+            Soac::Screma(_)
+            | Soac::WithAcc { .. }
+            | Soac::Stream { .. }
+            | Soac::FlatMap { .. }
+            | ir::derivative_op!() => {
+                self.b.let_with(pat, aux, Exp::Op(op));
+                Ok(())
+            }
+        }
+    }
+
+    fn normalise_lambdas(&mut self, op: &mut Soac) -> Result {
+        match op {
+            Soac::Screma(Screma { width: _, inputs: _, map, scan_reduce }) => {
+                self.normalise_lambda(map)?;
+                scan_reduce.lambdas_mut().try_for_each(|lambda| self.normalise_lambda(lambda))
             }
             Soac::Hist { map, ops, .. } => {
                 self.normalise_lambda(map)?;
-                for op in ops {
-                    self.normalise_lambda(&mut op.op.op)?;
-                }
-                return self.split_histograms(&pat, &aux, op);
+                ops.iter_mut().try_for_each(|op| self.normalise_lambda(&mut op.op.op))
             }
             Soac::WithAcc { inputs, lambda } => {
-                for op in inputs.iter_mut().filter_map(|input| input.op.as_mut()) {
-                    self.normalise_lambda(&mut op.op)?;
-                }
-                self.normalise_lambda(lambda)?;
+                let mut operators = inputs.iter_mut().filter_map(|input| input.op.as_mut());
+                operators.try_for_each(|op| self.normalise_lambda(&mut op.op))?;
+                self.normalise_lambda(lambda)
             }
-            Soac::Stream { lambda, .. } | Soac::FlatMap { lambda, .. } => self.normalise_lambda(lambda)?,
+            Soac::Stream { lambda, .. } | Soac::FlatMap { lambda, .. } => self.normalise_lambda(lambda),
             Soac::WithVjp { lambda, adjoint, .. } => {
                 self.normalise_lambda(lambda)?;
-                self.normalise_lambda(adjoint)?;
+                self.normalise_lambda(adjoint)
             }
-            Soac::Jvp { .. } | Soac::Vjp { .. } => {}
+            Soac::Jvp { .. } | Soac::Vjp { .. } => Ok(()),
         }
-        self.b.push(Stm { pat, aux, exp: Exp::Op(op) });
-        Ok(())
+    }
+
+    /// The arrays of a map's results: its inputs if it is the identity.
+    fn mapped(&mut self, width: Dim, inputs: Vec<Name>, map: Lambda<Soacs>, aux: &Aux) -> Vec<Name> {
+        if map.is_identity() {
+            return inputs;
+        }
+        let types = map.ret.iter().map(|ty| ty.array_of(width));
+        let results: Vec<Param<Soacs>> = types.map(|ty| self.b.param("x", ty)).collect();
+        let names = results.iter().map(|param| param.name).collect();
+        self.b.let_with(results, aux.clone(), Exp::Op(Soac::Screma(Screma::map(width, inputs, map))));
+        names
     }
 
     /// Appends a combinator as maps, scans and reductions.
-    fn split(&mut self, pat: Vec<Param<Soacs>>, aux: Aux, screma: Screma) -> Result {
+    fn split(&mut self, pat: &[Param<Soacs>], aux: &Aux, screma: Screma) -> Result {
         let Screma { width, inputs, map, scan_reduce } = screma;
-        if scan_reduce.is_map() {
-            self.b.push(Stm {
-                pat,
-                aux,
-                exp: Exp::Op(Soac::Screma(Screma { width, inputs, map, scan_reduce })),
-            });
-            return Ok(());
-        }
-        let values: Vec<Name> = if map.is_identity() {
-            inputs
-        } else {
-            let types = map.ret.iter().map(|ty| ty.array_of(width));
-            let results: Vec<Param<Soacs>> = types.map(|ty| self.b.param("x", ty)).collect();
-            let names = results.iter().map(|param| param.name).collect();
-            let exp = Exp::Op(Soac::Screma(Screma::map(width, inputs, map)));
-            self.b.let_with(results, aux.clone(), exp);
-            names
-        };
-        let (reduced, elements) = scan_reduce.results(&pat);
+        let values = self.mapped(width, inputs, map, aux);
+        let (reduced, elements) = scan_reduce.results(pat);
         let groups = scan_reduce.values(&values);
         let mut at = 0;
         for op in &scan_reduce.reduces {
-            let k = op.neutral.len();
-            let (own, inputs) = (&reduced[at..at + k], &groups.reduced[at..at + k]);
-            self.components(own, &aux, (width, inputs), op, false)?;
-            at += k;
+            let own = at..at + op.neutral.len();
+            at = own.end;
+            self.components(&reduced[own.clone()], aux, (width, &groups.reduced[own]), op, false)?;
         }
         let mut scanned: Vec<Param<Soacs>> = Vec::new();
-        at = 0;
         for op in &scan_reduce.scans {
-            let k = op.neutral.len();
-            let own: Vec<Param<Soacs>> = match &scan_reduce.post {
-                None => elements[at..at + k].to_vec(),
+            let own = scanned.len()..scanned.len() + op.neutral.len();
+            let results: Vec<Param<Soacs>> = match &scan_reduce.post {
+                None => elements[own.clone()].to_vec(),
                 Some(_) => {
                     let types: Vec<Type> = op.op.ret.iter().map(|ty| ty.array_of(width)).collect();
                     types.into_iter().map(|ty| self.b.param("x", ty)).collect()
                 }
             };
-            self.components(&own, &aux, (width, &groups.scanned[at..at + k]), op, true)?;
-            scanned.extend(own);
-            at += k;
+            self.components(&results, aux, (width, &groups.scanned[own]), op, true)?;
+            scanned.extend(results);
         }
         match scan_reduce.post {
             Some(post) => {
                 let inputs = scanned.iter().map(|param| param.name).chain(groups.mapped.iter().copied());
                 let map = Screma::map(width, inputs.collect(), post);
-                self.b.let_with(elements.to_vec(), aux, Exp::Op(Soac::Screma(map)));
+                self.b.let_with(elements.to_vec(), aux.clone(), Exp::Op(Soac::Screma(map)));
             }
             None => {
                 for (param, value) in elements[scanned.len()..].iter().zip(groups.mapped) {
@@ -159,12 +159,9 @@ impl Ad<'_> {
         op: &Operator<Soacs>,
         scan: bool,
     ) -> Result {
-        for group in groups(op) {
-            let own = part(op, &group);
-            let own = if group.len() == op.neutral.len() { own } else { self.fresh_operator(&own) };
-            let pick = |names: &[Name]| -> Vec<Name> { group.iter().map(|at| names[*at]).collect() };
+        for (group, own) in self.groups(op) {
             let pat: Vec<Param<Soacs>> = group.iter().map(|at| pat[*at].clone()).collect();
-            let inputs = pick(inputs);
+            let inputs: Vec<Name> = group.iter().map(|at| inputs[*at]).collect();
             match operator_map(&own) {
                 Some((rows, _)) => self.columns(pat, aux, (width, rows), &inputs, &own, scan)?,
                 None => self.one(pat, aux, (width, inputs), own, scan),
@@ -173,8 +170,19 @@ impl Ad<'_> {
         Ok(())
     }
 
-    fn fresh_operator(&mut self, op: &Operator<Soacs>) -> Operator<Soacs> {
-        Operator { op: self.copy_lambda(&op.op), neutral: op.neutral.clone(), comm: op.comm }
+    /// The components that depend on each other, and the operator on these.
+    fn groups(&mut self, op: &Operator<Soacs>) -> Vec<(Vec<usize>, Operator<Soacs>)> {
+        let groups = groups(op);
+        if groups.len() == 1 {
+            return groups.into_iter().map(|group| (group, op.clone())).collect();
+        }
+        groups
+            .into_iter()
+            .map(|group| {
+                let own = part(op, &group);
+                (group, self.copy_operator(&own))
+            })
+            .collect()
     }
 
     fn one(
@@ -185,12 +193,10 @@ impl Ad<'_> {
         op: Operator<Soacs>,
         scan: bool,
     ) {
-        let map = self.b.identity_lambda(&op.op.ret.clone());
-        let (scans, reduces) = if scan { (vec![op], Vec::new()) } else { (Vec::new(), vec![op]) };
-        let scan_reduce = ir::scan_reduce::ScanReduce { scans, reduces, post: None };
-        let exp = Exp::Op(Soac::Screma(Screma { width, inputs, map, scan_reduce }));
-        self.b.types.add_exp(&exp);
-        self.b.let_with(pat, aux.clone(), exp);
+        let map = self.b.identity_lambda(&op.op.ret);
+        let scan_reduce = if scan { ScanReduce::scan(vec![op]) } else { ScanReduce::reduce(vec![op]) };
+        let screma = Screma { width, inputs, map, scan_reduce };
+        self.b.let_with(pat, aux.clone(), Exp::Op(Soac::Screma(screma)));
     }
 
     /// Rule G4: a scan or reduction whose operator is a map, as a map of scans or reductions.
@@ -203,76 +209,54 @@ impl Ad<'_> {
         op: &Operator<Soacs>,
         scan: bool,
     ) -> Result {
-        let columns: Vec<Name> = inputs.iter().map(|input| self.transposed(*input)).collect();
-        let mut params: Vec<Param<Soacs>> = Vec::new();
-        let row_types = self.b.row_types(&columns);
-        for ty in row_types {
-            params.push(self.b.param("column", ty));
-        }
-        let mut neutral = Vec::new();
-        let mut all = Vec::new();
+        let mut all: Vec<Name> = inputs.iter().map(|input| self.transposed(*input)).collect();
         for ne in &op.neutral {
-            let ne = self.name_of(*ne);
-            let ty = self.b.row_types(&[ne])[0].clone();
-            let param = self.b.param("ne", ty);
-            neutral.push(Atom::Var(param.name));
-            params.push(param);
-            all.push(ne);
+            all.push(self.name_of(*ne));
         }
+        let results = self.try_map("x", rows, &all, |ad, x| {
+            let (columns, neutral) = x.split_at(inputs.len());
+            let element = ad.element_operator(op, neutral)?;
+            let types = element.op.ret.iter();
+            let types: Vec<Type> =
+                types.map(|ty| if scan { ty.array_of(width) } else { ty.clone() }).collect();
+            let results: Vec<Param<Soacs>> = types.into_iter().map(|ty| ad.b.param("x", ty)).collect();
+            ad.components(&results, &Aux::at(aux.prov), (width, columns), &element, scan)?;
+            Ok(results.iter().map(|param| param.name.into()).collect())
+        })?;
+        for (param, name) in pat.into_iter().zip(results) {
+            let rank = self.b.types.type_of(name).rank();
+            let op = if scan {
+                BasicOp::Rearrange { perm: swapped(rank), array: name }
+            } else {
+                BasicOp::Atom(name.into())
+            };
+            self.b.let_with(vec![param], aux.clone(), Exp::Basic(op));
+        }
+        Ok(())
+    }
+
+    /// The operator on elements of an operator that is a map, with these neutral elements.
+    fn element_operator(&mut self, op: &Operator<Soacs>, neutral: &[Name]) -> Result<Operator<Soacs>> {
         let (names, types) = (&mut *self.b.names, &mut *self.b.types);
         let mut fresh = |hint: &str, ty: Type| {
             let name = names.fresh(hint);
             types.set(name, ty.clone());
             Param { name, ty, ann: () }
         };
-        let Some(element) = element_operator(op, &mut fresh) else {
-            return Err(ir::PassError::bug("an operator that is a map has no operator on elements"));
-        };
-        let element = self.copy_lambda(&element);
-        let ret = element.ret.clone();
-        let element = Operator { op: element, neutral, comm: op.comm };
-        let outer = self.b.open();
-        let own: Vec<Name> = params[..columns.len()].iter().map(|param| param.name).collect();
-        let result_types: Vec<Type> =
-            ret.iter().map(|ty| if scan { ty.array_of(width) } else { ty.clone() }).collect();
-        let results: Vec<Param<Soacs>> =
-            result_types.iter().map(|ty| self.b.param("x", ty.clone())).collect();
-        let result = results.iter().map(|param| Atom::Var(param.name)).collect();
-        self.components(&results, &Aux::at(aux.prov), (width, &own), &element, scan)?;
-        let body = self.b.close(outer, result);
-        let map = Lambda { params, body, ret: result_types };
-        let all: Vec<Name> = columns.into_iter().chain(all).collect();
-        let exp = Exp::Op(Soac::Screma(Screma::map(rows, all, map)));
-        if !scan {
-            self.b.types.add_exp(&exp);
-            self.b.let_with(pat, aux.clone(), exp);
-            return Ok(());
-        }
-        self.b.types.add_exp(&exp);
-        let transposed = self.b.let_exps("x", exp);
-        for (param, name) in pat.into_iter().zip(transposed) {
-            let rank = self.b.types.type_of(name).rank();
-            let exp = Exp::Basic(BasicOp::Rearrange { perm: swapped(rank), array: name });
-            self.b.let_with(vec![param], aux.clone(), exp);
-        }
-        Ok(())
+        let element = element_operator(op, &mut fresh)
+            .ok_or_else(|| ir::PassError::bug("an operator that is a map has no operator on elements"))?;
+        let neutral = neutral.iter().map(|name| Atom::Var(*name)).collect();
+        Ok(Operator { op: self.copy_lambda(&element), neutral, comm: op.comm })
     }
 
     /// Appends histograms of arrays of indices and values, one for each group of components.
-    fn split_histograms(&mut self, pat: &[Param<Soacs>], aux: &Aux, op: Soac) -> Result {
-        let Soac::Hist { width, inputs, map, ops } = op else {
-            return Ok(());
-        };
-        let values: Vec<Name> = if map.is_identity() {
-            inputs
-        } else {
-            let types = map.ret.iter().map(|ty| ty.array_of(width));
-            let results: Vec<Param<Soacs>> = types.map(|ty| self.b.param("x", ty)).collect();
-            let names = results.iter().map(|param| param.name).collect();
-            let exp = Exp::Op(Soac::Screma(Screma::map(width, inputs, map)));
-            self.b.let_with(results, aux.clone(), exp);
-            names
-        };
+    fn split_histograms(
+        &mut self,
+        pat: &[Param<Soacs>],
+        aux: &Aux,
+        (width, values): (Dim, &[Name]),
+        ops: Vec<HistOp<Soacs>>,
+    ) -> Result {
         let n_indices: usize = ops.iter().map(|op| op.shape.len()).sum();
         let (mut indices, mut values) = values.split_at(n_indices);
         let mut results = pat;
@@ -284,9 +268,7 @@ impl Ad<'_> {
             values = rest;
             let (own_results, rest) = results.split_at(k);
             results = rest;
-            for group in groups(&op.op) {
-                let own = part(&op.op, &group);
-                let own = if group.len() == k { own } else { self.fresh_operator(&own) };
+            for (group, own) in self.groups(&op.op) {
                 let own = HistOp {
                     shape: op.shape.clone(),
                     destinations: group.iter().map(|at| op.destinations[*at]).collect(),
@@ -294,7 +276,7 @@ impl Ad<'_> {
                 };
                 let own_values: Vec<Name> = group.iter().map(|at| own_values[*at]).collect();
                 let pat = group.iter().map(|at| own_results[*at].clone()).collect();
-                self.histogram(pat, aux, (width, own_indices), &own_values, own);
+                self.histogram(pat, aux, (width, own_indices), &own_values, own)?;
             }
         }
         Ok(())
@@ -308,18 +290,17 @@ impl Ad<'_> {
         (width, indices): (Dim, &[Name]),
         values: &[Name],
         op: HistOp<Soacs>,
-    ) {
+    ) -> Result {
         if let (Some((rows, _)), false) = (operator_map(&op.op), crate::reverse::is_sum(&op.op.op)) {
-            self.column_histograms(pat, aux, (width, indices), (rows, values), &op);
-            return;
+            return self.column_histograms(pat, aux, (width, indices), (rows, values), &op);
         }
         let mut types = vec![Type::I64; indices.len()];
         types.extend(op.op.op.ret.iter().cloned());
         let map = self.b.identity_lambda(&types);
         let inputs = indices.iter().chain(values).copied().collect();
         let exp = Exp::Op(Soac::Hist { width, inputs, map, ops: vec![op] });
-        self.b.types.add_exp(&exp);
         self.b.let_with(pat, aux.clone(), exp);
+        Ok(())
     }
 
     fn column_histograms(
@@ -329,10 +310,9 @@ impl Ad<'_> {
         (width, indices): (Dim, &[Name]),
         (rows, values): (Dim, &[Name]),
         op: &HistOp<Soacs>,
-    ) {
+    ) -> Result {
         let outer_rank = op.shape.len();
-        let columns: Vec<Name> = values.iter().map(|own| self.transposed(*own)).collect();
-        let mut all = columns.clone();
+        let mut all: Vec<Name> = values.iter().map(|own| self.transposed(*own)).collect();
         for destination in &op.destinations {
             let rank = self.b.types.type_of(*destination).rank();
             // The dimension after those of the bins comes first.
@@ -344,41 +324,21 @@ impl Ad<'_> {
         for ne in &op.op.neutral {
             all.push(self.name_of(*ne));
         }
-        let params: Vec<Param<Soacs>> =
-            self.b.row_types(&all).into_iter().map(|ty| self.b.param("x", ty)).collect();
-        let names: Vec<Name> = params.iter().map(|param| param.name).collect();
-        let k = columns.len();
-        let (table, types) = (&mut *self.b.names, &mut *self.b.types);
-        let mut fresh = |hint: &str, ty: Type| {
-            let name = table.fresh(hint);
-            types.set(name, ty.clone());
-            Param { name, ty, ann: () }
-        };
-        let Some(element) = element_operator(&op.op, &mut fresh) else {
-            return;
-        };
-        let element = self.copy_lambda(&element);
-        let neutral = names[2 * k..].iter().map(|name| Atom::Var(*name)).collect();
-        let element = Operator { op: element, neutral, comm: op.op.comm };
-        let outer = self.b.open();
-        let mut destinations = Vec::new();
-        for name in &names[k..2 * k] {
-            destinations.push(self.b.let_basic("bins", BasicOp::Copy(*name)));
-        }
-        let results: Vec<Param<Soacs>> = destinations
-            .iter()
-            .map(|name| {
-                let ty = self.b.types.type_of(*name).clone();
-                self.b.param("bins", ty)
-            })
-            .collect();
-        let ret: Vec<Type> = results.iter().map(|param| param.ty.clone()).collect();
-        let result = results.iter().map(|param| Atom::Var(param.name)).collect();
-        let own = HistOp { shape: op.shape.clone(), destinations, op: element };
-        self.histogram(results, &Aux::at(aux.prov), (width, indices), &names[..k], own);
-        let body = self.b.close(outer, result);
-        let map = Lambda { params, body, ret };
-        let maps = self.b.let_op("bins", Soac::Screma(Screma::map(rows, all, map)));
+        let k = values.len();
+        let maps = self.try_map("bins", rows, &all, |ad, x| {
+            let element = ad.element_operator(&op.op, &x[2 * k..])?;
+            let bins = x[k..2 * k].iter().map(|name| ad.b.let_basic("bins", BasicOp::Copy(*name)));
+            let destinations: Vec<Name> = bins.collect();
+            let mut results = Vec::new();
+            for name in &destinations {
+                let ty = ad.b.types.type_of(*name).clone();
+                results.push(ad.b.param("bins", ty));
+            }
+            let result = results.iter().map(|param| param.name.into()).collect();
+            let own = HistOp { shape: op.shape.clone(), destinations, op: element };
+            ad.histogram(results, &Aux::at(aux.prov), (width, indices), &x[..k], own)?;
+            Ok(result)
+        })?;
         for (param, name) in pat.into_iter().zip(maps) {
             let rank = self.b.types.type_of(name).rank();
             let back = (1..=outer_rank).chain(std::iter::once(0));
@@ -386,6 +346,7 @@ impl Ad<'_> {
             let exp = Exp::Basic(BasicOp::Rearrange { perm, array: name });
             self.b.let_with(vec![param], aux.clone(), exp);
         }
+        Ok(())
     }
 
     /// The array with its outer two dimensions swapped.
@@ -438,9 +399,7 @@ impl Ad<'_> {
         let var = self.b.names.fresh("i");
         self.b.types.set(var, Type::I64);
         let form = LoopForm::For { var, ty: PrimType::I64, bound: result.name.into() };
-        let exp = Exp::Loop { params, form, body };
-        self.b.types.add_exp(&exp);
-        self.b.let_with(pat, aux, exp);
+        self.b.let_with(pat, aux, Exp::Loop { params, form, body });
     }
 }
 
@@ -484,26 +443,25 @@ fn groups(op: &Operator<Soacs>) -> Vec<Vec<usize>> {
 
 /// The positions of the parameters on which a result of a lambda depends.
 fn parameters_of(lambda: &Lambda<Soacs>, result: usize) -> Vec<usize> {
-    let body = slice(&lambda.body, &[result]);
-    let free = free_names(&body);
+    let (_, needed) = needed(&lambda.body, &[result]);
     let params = lambda.params.iter().enumerate();
-    params.filter(|(_, param)| free.contains(&param.name)).map(|(at, _)| at).collect()
+    params.filter(|(_, param)| needed.contains(&param.name)).map(|(at, _)| at).collect()
 }
 
-/// The body with some of its results, and the statements that these need.
-fn slice(body: &Body<Soacs>, results: &[usize]) -> Body<Soacs> {
-    let result: Vec<Atom> = results.iter().map(|at| body.result[*at]).collect();
-    let mut needed: FxHashSet<Name> = result.iter().filter_map(|atom| atom.var()).collect();
-    let mut stms: Vec<Stm<Soacs>> = Vec::new();
+/// The statements of a body that some of its results need, and the names that these use.
+fn needed<'a>(body: &'a Body<Soacs>, results: &[usize]) -> (Vec<&'a Stm<Soacs>>, FxHashSet<Name>) {
+    let mut needed: FxHashSet<Name> = results.iter().filter_map(|at| body.result[*at].var()).collect();
+    let mut stms = Vec::new();
     for stm in body.stms.iter().rev() {
         if stm.pat.iter().any(|param| needed.contains(&param.name)) {
-            let alone = Body { stms: vec![stm.clone()], result: Vec::new() };
-            needed.extend(free_names(&alone));
-            stms.push(stm.clone());
+            stm_names(stm, |name| {
+                needed.insert(name);
+            });
+            stms.push(stm);
         }
     }
     stms.reverse();
-    Body { stms, result }
+    (stms, needed)
 }
 
 /// The operator on some of its components.
@@ -512,13 +470,11 @@ fn part(op: &Operator<Soacs>, group: &[usize]) -> Operator<Soacs> {
     let both = group.iter().copied().chain(group.iter().map(|at| at + n));
     let lambda = Lambda {
         params: both.map(|at| op.op.params[at].clone()).collect(),
-        body: slice(&op.op.body, group),
+        body: Body {
+            stms: needed(&op.op.body, group).0.into_iter().cloned().collect(),
+            result: group.iter().map(|at| op.op.body.result[*at]).collect(),
+        },
         ret: group.iter().map(|at| op.op.ret[*at].clone()).collect(),
     };
     Operator { op: lambda, neutral: group.iter().map(|at| op.neutral[*at]).collect(), comm: op.comm }
-}
-
-/// `size - 1`.
-pub(crate) fn minus_one(b: &mut ir::build::Builder<'_, Soacs>, size: Atom) -> Atom {
-    b.sub_i64(size, Atom::i64(1))
 }

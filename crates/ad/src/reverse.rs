@@ -11,8 +11,10 @@
 
 mod accs;
 mod basic;
+mod bin_order;
 mod branch;
 mod dense;
+mod exclusive;
 mod flat_map;
 mod hist;
 mod loops;
@@ -29,7 +31,7 @@ use crate::state::{Ad, Result};
 use ir::Name;
 use ir::build::Outer;
 use ir::soac::{Soac, Soacs};
-use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, LoopForm, ReshapeKind, Stm};
+use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::with_stack;
 use rustc_hash::FxHashMap;
@@ -42,6 +44,25 @@ pub(crate) enum Adjoint {
     Value(Atom),
     /// An accumulator of a value of the name's type, an array.
     Acc(Name),
+}
+
+impl Adjoint {
+    /// The value, or the accumulator.
+    pub fn atom(self) -> Atom {
+        match self {
+            Self::Value(value) => value,
+            Self::Acc(acc) => acc.into(),
+        }
+    }
+
+    /// A later one of the same kind.
+    #[must_use]
+    pub fn replaced(self, by: Name) -> Self {
+        match self {
+            Self::Value(_) => Self::Value(by.into()),
+            Self::Acc(_) => Self::Acc(by),
+        }
+    }
 }
 
 /// The adjoints of names; that of an absent name is zero.
@@ -99,15 +120,20 @@ impl Ad<'_> {
         }
     }
 
-    /// The adjoint of a name so far, of its type.
-    pub fn value_so_far(&mut self, name: Name) -> Atom {
+    /// The adjoint of a name so far.
+    pub fn so_far(&mut self, name: Name) -> Adjoint {
         match self.adjoints.get(&name) {
-            Some(Adjoint::Value(value)) => *value,
-            Some(Adjoint::Acc(_)) | None => {
+            Some(adjoint) => *adjoint,
+            None => {
                 let ty = self.b.types.type_of(name).clone();
-                self.zero(&ty)
+                Adjoint::Value(self.zero(&ty))
             }
         }
+    }
+
+    /// The adjoint of a name that has no accumulator, so far; of the name's type.
+    pub fn value_so_far(&mut self, name: Name) -> Atom {
+        self.so_far(name).atom()
     }
 
     /// Adds to the adjoint of an operand.
@@ -137,17 +163,6 @@ impl Ad<'_> {
                 let acc = self.accumulate(acc, &mut SmallVec::new(), ty.shape(), value);
                 self.adjoints.insert(name, Adjoint::Acc(acc));
             }
-        }
-    }
-
-    /// The value under the dimensions of a type.
-    fn coerced(&mut self, value: Atom, ty: &Type) -> Atom {
-        match (value, ty) {
-            (Atom::Var(array), Type::Array { shape, .. }) if self.b.types.type_of(array) != ty => {
-                let kind = ReshapeKind::Coerce;
-                self.b.let_basic("adj", BasicOp::Reshape { kind, shape: shape.clone(), array }).into()
-            }
-            _ => value,
         }
     }
 
@@ -239,7 +254,7 @@ impl Ad<'_> {
         if active && matches!(stm.exp, Exp::Loop { form: LoopForm::For { .. }, .. }) {
             return self.taped_loop(&stm);
         }
-        self.b.push(stm);
+        self.b.let_with(stm.pat, stm.aux, stm.exp);
         Ok(())
     }
 
@@ -269,18 +284,7 @@ impl Ad<'_> {
                     self.reverse_flat_map((*width, inputs, lambda), &stm.pat, &adjoints)?;
                 }
                 Soac::WithVjp { args, lambda, adjoint } => {
-                    let values = stm.pat.iter().map(|param| Atom::from(param.name));
-                    let types = lambda.ret.iter();
-                    let seeds: Vec<Atom> = adjoints
-                        .iter()
-                        .zip(types)
-                        .map(|(adjoint, ty)| adjoint.unwrap_or_else(|| self.zero(ty)))
-                        .collect();
-                    let adjoint = self.copy_lambda(adjoint);
-                    let results = self.b.inline(adjoint, values.chain(seeds));
-                    for (arg, result) in args.iter().zip(results) {
-                        self.add(*arg, result);
-                    }
+                    self.reverse_with_vjp((args, lambda, adjoint), &stm.pat, &adjoints);
                 }
                 Soac::Stream { .. } => return Err(self.unsupported("sequential streams")),
                 Soac::Jvp { .. } | Soac::Vjp { .. } => {
@@ -289,5 +293,23 @@ impl Ad<'_> {
             },
         }
         Ok(())
+    }
+
+    /// Adds the contributions of a function with a derivative of its own.
+    fn reverse_with_vjp(
+        &mut self,
+        (args, lambda, adjoint): (&[Atom], &Lambda<Soacs>, &Lambda<Soacs>),
+        pat: &[Param<Soacs>],
+        adjoints: &[Option<Atom>],
+    ) {
+        let mut values: Vec<Atom> = pat.iter().map(|param| param.name.into()).collect();
+        for (seed, ty) in adjoints.iter().zip(&lambda.ret) {
+            values.push(self.or_zero(*seed, ty));
+        }
+        let adjoint = self.copy_lambda(adjoint);
+        let results = self.b.inline(adjoint, values);
+        for (arg, result) in args.iter().zip(results) {
+            self.add(*arg, result);
+        }
     }
 }

@@ -4,14 +4,15 @@
 use crate::calls::Calls;
 use crate::forward::{AccTangents, Tangents};
 use crate::reverse::{AccAdjoints, Adjoints, Tapes};
-use ir::build::Builder;
-use ir::soac::{Operator, Soacs};
-use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Lambda};
-use ir::types::Type;
+use ir::build::{Builder, Outer};
+use ir::soac::{Operator, Screma, Soac, Soacs};
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param, ReshapeKind};
+use ir::types::{Dim, Type};
 use ir::walk::{Substitution, refresh_body, refresh_lambda};
 use ir::{Name, PassError, ProvTable};
 use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::convert::Infallible;
 
 pub(crate) type Result<T = ()> = std::result::Result<T, PassError>;
 
@@ -58,6 +59,16 @@ impl<'a> Ad<'a> {
             acc_active: FxHashMap::default(),
         }
     }
+
+    /// Forgets everything about the derivative that has been taken.
+    pub fn reset(&mut self) {
+        self.active.clear();
+        self.adjoints.clear();
+        self.tapes.clear();
+        self.tangents.clear();
+        self.acc_tangents.clear();
+        self.acc_active.clear();
+    }
 }
 
 impl Ad<'_> {
@@ -86,6 +97,22 @@ impl Ad<'_> {
         }
     }
 
+    /// The value, or the zero of the type in place of none.
+    pub fn or_zero(&mut self, value: Option<Atom>, ty: &Type) -> Atom {
+        value.unwrap_or_else(|| self.zero(ty))
+    }
+
+    /// The value under the dimensions of a type.
+    pub fn coerced(&mut self, value: Atom, ty: &Type) -> Atom {
+        match (value, ty) {
+            (Atom::Var(array), Type::Array { shape, .. }) if self.b.types.type_of(array) != ty => {
+                let kind = ReshapeKind::Coerce;
+                self.b.let_basic("coerced", BasicOp::Reshape { kind, shape: shape.clone(), array }).into()
+            }
+            _ => value,
+        }
+    }
+
     /// `x + y`, element by element.
     pub fn sum(&mut self, ty: &Type, x: Atom, y: Atom) -> Atom {
         match (ty, x, y) {
@@ -93,14 +120,10 @@ impl Ad<'_> {
             (Type::Prim(prim), _, _) if y == zero(*prim) => x,
             (Type::Prim(prim), _, _) => self.b.binary(addition(*prim), *prim, x, y).into(),
             (Type::Array { shape, .. }, Atom::Var(xs), Atom::Var(ys)) => {
-                let width = shape[0];
                 let row = ty.row().unwrap_or(Type::BOOL);
-                let outer = self.b.open();
-                let params = [self.b.param("x", row.clone()), self.b.param("y", row.clone())];
-                let sum = self.sum(&row, params[0].name.into(), params[1].name.into());
-                let body = self.b.close(outer, vec![sum]);
-                let map = Lambda { params: params.into(), body, ret: vec![row] };
-                self.b.screma("sum", width, &[xs, ys], map, Vec::new(), Vec::new())[0].into()
+                let sums = self
+                    .map("sum", shape[0], &[xs, ys], |ad, x| vec![ad.sum(&row, x[0].into(), x[1].into())]);
+                sums[0].into()
             }
             _ => x,
         }
@@ -117,8 +140,7 @@ impl Ad<'_> {
         let n = types.len();
         let sums =
             (0..n).map(|i| self.sum(&types[i], params[i].name.into(), params[n + i].name.into())).collect();
-        let body = self.b.close(outer, sums);
-        Operator { op: Lambda { params, body, ret: types.to_vec() }, neutral, comm: true }
+        Operator { op: self.close_lambda(outer, params, sums), neutral, comm: true }
     }
 
     /// A copy of a body with fresh names; copies of active names are active.
@@ -139,11 +161,61 @@ impl Ad<'_> {
         copy
     }
 
+    /// A copy of an operator with fresh names; copies of active names are active.
+    pub fn copy_operator(&mut self, op: &Operator<Soacs>) -> Operator<Soacs> {
+        Operator { op: self.copy_lambda(&op.op), neutral: op.neutral.clone(), comm: op.comm }
+    }
+
     fn mark_copies(&mut self, map: &Substitution) {
-        let copies = self.active.iter().filter_map(|name| map.get(name)?.var());
-        let copies: Vec<Name> = copies.collect();
+        let copies = map.iter().filter(|(name, _)| self.active.contains(name));
+        let copies: Vec<Name> = copies.filter_map(|(_, copy)| copy.var()).collect();
         self.active.extend(copies);
         self.rename_iterations(map);
+    }
+
+    /// Maps a function of one row of each array; returns the results.
+    pub fn map(
+        &mut self,
+        hint: &str,
+        width: Dim,
+        inputs: &[Name],
+        f: impl FnOnce(&mut Self, &[Name]) -> Vec<Atom>,
+    ) -> Vec<Name> {
+        let Ok(names) = self.try_map(hint, width, inputs, |ad, rows| Ok::<_, Infallible>(f(ad, rows)));
+        names
+    }
+
+    /// [`Self::map`] for functions that may fail.
+    pub fn try_map<E>(
+        &mut self,
+        hint: &str,
+        width: Dim,
+        inputs: &[Name],
+        f: impl FnOnce(&mut Self, &[Name]) -> std::result::Result<Vec<Atom>, E>,
+    ) -> std::result::Result<Vec<Name>, E> {
+        let types = self.b.row_types(inputs);
+        let params: Vec<Param<Soacs>> = types.into_iter().map(|ty| self.b.param("x", ty)).collect();
+        let rows: Vec<Name> = params.iter().map(|param| param.name).collect();
+        let outer = self.b.open();
+        let results = f(self, &rows)?;
+        let map = self.close_lambda(outer, params, results);
+        Ok(self.b.let_op(hint, Soac::Screma(Screma::map(width, inputs.to_vec(), map))))
+    }
+
+    /// Ends a nested body as that of a lambda.
+    pub fn close_lambda(
+        &mut self,
+        outer: Outer<Soacs>,
+        params: Vec<Param<Soacs>>,
+        result: Vec<Atom>,
+    ) -> Lambda<Soacs> {
+        let ret = result.iter().map(|atom| self.b.type_of(*atom)).collect();
+        Lambda { params, body: self.b.close(outer, result), ret }
+    }
+
+    /// Binds a parameter to a value.
+    pub fn bind(&mut self, param: &Param<Soacs>, value: Atom) {
+        self.b.let_pat(vec![param.clone()], Exp::Basic(BasicOp::Atom(value)));
     }
 
     /// The slice of all elements of an array.

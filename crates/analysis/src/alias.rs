@@ -210,7 +210,13 @@ impl<L: Level> Visit<L> for Collect<'_> {
                 for name in &consumed {
                     self.consume(*name);
                 }
-                if op.runs_once() {
+                let operands = op.aliased_operands();
+                for operand in operands.iter().flatten() {
+                    for bound in pat {
+                        self.alias(bound.name, *operand);
+                    }
+                }
+                if op.runs_once() || operands.is_some() {
                     // The results of a body that runs once may alias anything in it.
                     for (bound, name) in pat.iter().zip(&consumed) {
                         self.alias(bound.name, *name);

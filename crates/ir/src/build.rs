@@ -55,7 +55,7 @@ pub struct LoopInit {
     pub consumed: bool,
 }
 
-/// What a builder resumes after a nested body.
+/// The statements and settings that a builder resumes after a nested body.
 #[must_use]
 pub struct Outer<L: Level> {
     stms: Vec<Stm<L>>,
@@ -97,9 +97,9 @@ impl<'a, L: Level> Builder<'a, L> {
         Body { stms: self.stms, result }
     }
 
-    /// The statements collected so far in the innermost body.
-    pub fn stms(&self) -> &[Stm<L>] {
-        &self.stms
+    /// Appends statements that the builder has had before, whose types it knows.
+    pub fn put_back(&mut self, stms: Vec<Stm<L>>) {
+        self.stms.extend(stms);
     }
 
     /// Returns the collected statements and removes them from the builder.

@@ -71,7 +71,7 @@ mod ops;
 mod scope;
 mod types;
 
-pub use consume::{Conflict, conflicts};
+pub use consume::{Callees, Conflict, conflicts};
 pub use types::Checker;
 
 use crate::facts::{DimOrder, FactFlag};

@@ -56,6 +56,12 @@ pub trait LevelOp<L: Level>: Fields<L> + Sized {
     /// Returns true if its bodies run once, as that of a `withacc`.
     fn runs_once(&self) -> bool;
 
+    /// For an operation whose results may alias its operands and the results of its lambdas, as those of
+    /// a derivative: these operands.
+    fn aliased_operands(&self) -> Option<Vec<Name>> {
+        None
+    }
+
     /// The types of the results. Sizes that are results of the operation appear as [`Dim::Ext`];
     /// `type_of` returns the type of a name in scope.
     fn result_types(&self, type_of: &dyn Fn(Name) -> Type) -> Vec<Type>;

@@ -4,7 +4,7 @@
 use crate::scalars::Mode;
 use crate::state::{Ad, Result, zero};
 use ir::soac::Soacs;
-use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, Exp, Param};
 use ir::types::Type;
 use prim::ScalarOp;
 
@@ -15,10 +15,9 @@ impl Ad<'_> {
             return Ok(());
         };
         if let BasicOp::UpdateAcc { acc, index, mut values } = op {
-            if let Type::Acc { token, elems, .. } = &param.ty
+            if let Type::Acc { token, .. } = &param.ty
                 && let Some(own) = self.acc_active.get(token).cloned()
             {
-                let _ = elems;
                 let tangents = self.tangents_of(&values, &own);
                 values.extend(tangents);
             }
@@ -27,12 +26,12 @@ impl Ad<'_> {
             return Ok(());
         }
         if !self.has_tangent(&param) {
-            self.b.push(Stm { pat, aux, exp: Exp::Basic(op) });
+            self.b.let_with(pat, aux, Exp::Basic(op));
             return Ok(());
         }
         let tangent_first = matches!(op, ir::update_op!());
         let tangent = if tangent_first { Some(self.tangent_of_basic(&op, &param)?) } else { None };
-        self.b.push(Stm { pat, aux: aux.clone(), exp: Exp::Basic(op.clone()) });
+        self.b.let_with(pat, aux.clone(), Exp::Basic(op.clone()));
         self.at(&aux);
         let tangent = match tangent {
             Some(tangent) => tangent,

@@ -178,7 +178,7 @@ impl Ad<'_> {
         Ok(())
     }
 
-    /// The tangents of results that are functions of one row, as arrays.
+    /// The tangents of some values.
     pub(crate) fn tangent_atoms(&mut self, results: &[Atom]) -> Vec<Atom> {
         results.iter().map(|result| self.tangent_or_zero(*result)).collect()
     }

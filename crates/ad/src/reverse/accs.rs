@@ -7,14 +7,14 @@
 //! When the return sweep runs the function of a `withacc` again, it runs it without the accumulators
 //! ([`Ad::without_accumulators`]).
 
+use super::hist::is_sum;
 use crate::state::{Ad, Result};
 use ir::Name;
-use ir::build::LoopInit;
-use ir::soac::{AccInput, Operator, Screma, Soac, Soacs};
+use ir::soac::{AccInput, Screma, Soac, Soacs};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Shape, Type};
 use ir::walk::{Substitution, VisitMut};
-use prim::{BinOp, CmpOp, PrimType, ScalarOp};
+use prim::{BinOp, CmpOp, PrimType};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -44,30 +44,19 @@ struct LastWrites {
 pub(crate) type AccAdjoints = FxHashMap<Name, AccAdjoint>;
 
 impl Ad<'_> {
-    /// Appends a `withacc`; returns its arrays.
-    pub fn with_accumulators(
-        &mut self,
-        inputs: Vec<AccInput<Soacs>>,
-        f: impl FnOnce(&mut Self, &[Name]) -> Vec<Name>,
-    ) -> Vec<Name> {
-        let tokens: Vec<Param<Soacs>> = inputs.iter().map(|_| self.b.param("token", Type::Cert)).collect();
-        let mut accs = Vec::new();
-        for (token, input) in tokens.iter().zip(&inputs) {
-            let rank = input.shape.len();
-            let elem = |array: &Name| {
-                let ty = self.b.types.type_of(*array);
-                Type::array(ty.elem().unwrap_or(PrimType::Bool), ty.shape().iter().skip(rank).copied())
-            };
-            let elems = input.arrays.iter().map(elem).collect();
-            let ty = Type::Acc { token: token.name, shape: input.shape.clone(), elems };
-            accs.push(self.b.param("acc", ty));
-        }
-        let names: Vec<Name> = accs.iter().map(|param| param.name).collect();
-        let outer = self.b.open();
-        let results = f(self, &names);
-        let body = self.b.close(outer, results.into_iter().map(Atom::from).collect());
-        let lambda = self.accumulator_lambda(tokens.into_iter().chain(accs).collect(), body);
-        self.b.let_op("adj", Soac::WithAcc { inputs, lambda })
+    /// A token and an accumulator of the sums of an array of a type's elements.
+    pub(super) fn sum_accumulator(&mut self, ty: &Type) -> (Param<Soacs>, Param<Soacs>) {
+        let token = self.b.param("token", Type::Cert);
+        let elems = vec![Type::Prim(ty.elem().unwrap_or(PrimType::Bool))];
+        let shape = Shape::from_slice(ty.shape());
+        let acc = self.b.param("acc", Type::Acc { token: token.name, shape, elems });
+        (token, acc)
+    }
+
+    /// The input of a `withacc` that adds to the elements of an array.
+    pub(super) fn sum_input(&mut self, array: Name, ty: &Type) -> AccInput<Soacs> {
+        let op = self.addition(&[Type::Prim(ty.elem().unwrap_or(PrimType::Bool))]);
+        AccInput { shape: Shape::from_slice(ty.shape()), arrays: vec![array], op: Some(op) }
     }
 
     /// Maps over arrays with an accumulator that each iteration updates; returns the accumulator.
@@ -78,18 +67,8 @@ impl Ad<'_> {
         inputs: &[Name],
         f: impl FnOnce(&mut Self, Name, &[Name]) -> Name,
     ) -> Name {
-        let mut params: Vec<Param<Soacs>> =
-            self.b.row_types(inputs).into_iter().map(|ty| self.b.param("x", ty)).collect();
-        let rows: Vec<Name> = params.iter().map(|param| param.name).collect();
-        let ty = self.b.types.type_of(acc).clone();
-        let own = self.b.param("acc", ty);
-        let outer = self.b.open();
-        let after = f(self, own.name, &rows);
-        let body = self.b.close(outer, vec![after.into()]);
-        params.push(own);
-        let map = self.accumulator_lambda(params, body);
-        let inputs = inputs.iter().copied().chain([acc]).collect();
-        self.b.let_op("acc", Soac::Screma(Screma::map(width, inputs, map)))[0]
+        let inputs: Vec<Name> = std::iter::once(acc).chain(inputs.iter().copied()).collect();
+        self.map("acc", width, &inputs, |ad, rows| vec![f(ad, rows[0], &rows[1..]).into()])[0]
     }
 
     /// Adds a row to the accumulator of an array.
@@ -188,7 +167,7 @@ impl Ad<'_> {
             groups.push(own);
         }
         for (input, own) in inputs.iter().zip(&groups) {
-            let sums = input.op.as_ref().is_none_or(is_sum);
+            let sums = input.op.as_ref().is_none_or(|op| is_sum(&op.op));
             if own.iter().any(Option::is_some) && !sums {
                 return Err(self.unsupported("accumulators whose operator is not a sum"));
             }
@@ -289,30 +268,17 @@ impl Ad<'_> {
         adjoints: &[Option<Atom>],
     ) -> Result<Vec<Option<Atom>>> {
         let mut lambda = self.only_accumulator(lambda, at)?;
-        let (token, acc) = (lambda.params[0].name, lambda.params[1].clone());
-        VisitMut::<Soacs>::body(&mut WriteZeros { token }, &mut lambda.body);
+        let token = lambda.params[0].name;
         let mut arrays = Vec::new();
         for (array, adjoint) in input.arrays.iter().zip(adjoints) {
             let ty = self.b.types.type_of(*array).clone();
-            let adjoint = match adjoint {
-                Some(adjoint) => *adjoint,
-                None => self.zero(&ty),
-            };
+            let adjoint = self.or_zero(*adjoint, &ty);
             arrays.push(self.name_of(adjoint));
         }
-        if arrays.len() > 1 || !acc_elems(&acc.ty).iter().all(Type::is_prim) {
-            // Zeros of rows are made where they are written.
-            self.write_zero_rows(&mut lambda.body, token);
-        }
+        VisitMut::<Soacs>::body(&mut WriteZeros { ad: self, token }, &mut lambda.body);
         let inputs = vec![AccInput { shape: input.shape.clone(), arrays, op: None }];
         let names = self.b.let_op("adj", Soac::WithAcc { inputs, lambda });
         Ok(names.iter().zip(adjoints).map(|(name, before)| before.map(|_| (*name).into())).collect())
-    }
-
-    /// Replaces rows that are written to an accumulator by rows of zeros.
-    fn write_zero_rows(&mut self, body: &mut Body<Soacs>, token: Name) {
-        let mut zeros = ZeroRows { ad: self, token };
-        VisitMut::<Soacs>::body(&mut zeros, body);
     }
 
     /// The statement as the forward sweep within a `withacc` runs it: without its accumulators.
@@ -353,24 +319,6 @@ fn acc_elems(ty: &Type) -> &[Type] {
         Type::Acc { elems, .. } => elems,
         Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => &[],
     }
-}
-
-/// Returns true if each component of the operator is a sum of scalars.
-fn is_sum(operator: &Operator<Soacs>) -> bool {
-    let op = &operator.op;
-    let n = op.ret.len();
-    op.body.result.iter().enumerate().all(|(at, result)| {
-        let operands = [at, at + n].map(|at| Atom::Var(op.params[at].name));
-        op.body.stms.iter().any(|stm| {
-            let defines = stm.pat.first().is_some_and(|param| *result == Atom::Var(param.name));
-            if let Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(BinOp::Add | BinOp::FAdd, _, x, y))) = &stm.exp
-            {
-                defines && ([*x, *y] == operands || [*y, *x] == operands)
-            } else {
-                false
-            }
-        })
-    })
 }
 
 fn has_token(ty: &Type, tokens: &[Name]) -> bool {
@@ -442,26 +390,6 @@ impl ir::walk::Visit<Soacs> for UsesToken<'_> {
     }
 }
 
-/// Replaces the scalars that are written to an accumulator by zeros.
-struct WriteZeros {
-    token: Name,
-}
-
-impl VisitMut<Soacs> for WriteZeros {
-    fn stm(&mut self, stm: &mut Stm<Soacs>) {
-        self.walk_stm(stm);
-        if let (Exp::Basic(BasicOp::UpdateAcc { values, .. }), [param]) = (&mut stm.exp, stm.pat.as_slice())
-            && has_token(&param.ty, &[self.token])
-        {
-            for (value, ty) in values.iter_mut().zip(acc_elems(&param.ty)) {
-                if let Type::Prim(prim) = ty {
-                    *value = crate::state::zero(*prim);
-                }
-            }
-        }
-    }
-}
-
 /// Replaces the values written to an accumulator by numbers, in order.
 struct WriteNumbers {
     token: Name,
@@ -487,46 +415,27 @@ impl VisitMut<Soacs> for WriteNumbers {
     }
 }
 
-/// Replaces the arrays that are written to an accumulator by zeros.
-struct ZeroRows<'a, 'b> {
+/// Replaces the values written to an accumulator by zeros.
+struct WriteZeros<'a, 'b> {
     ad: &'a mut Ad<'b>,
     token: Name,
 }
 
-impl VisitMut<Soacs> for ZeroRows<'_, '_> {
+impl VisitMut<Soacs> for WriteZeros<'_, '_> {
     fn body(&mut self, body: &mut Body<Soacs>) {
-        self.walk_body(body);
-        let mut stms = Vec::with_capacity(body.stms.len());
+        let outer = self.ad.b.open();
         for mut stm in std::mem::take(&mut body.stms) {
+            self.stm(&mut stm);
             if let (Exp::Basic(BasicOp::UpdateAcc { values, .. }), [param]) =
                 (&mut stm.exp, stm.pat.as_slice())
                 && has_token(&param.ty, &[self.token])
             {
-                let elems = acc_elems(&param.ty).to_vec();
-                let outer = self.ad.b.open();
-                for (value, ty) in values.iter_mut().zip(&elems) {
-                    if ty.is_array() {
-                        *value = self.ad.zero(ty);
-                    }
+                for (value, ty) in values.iter_mut().zip(acc_elems(&param.ty)) {
+                    *value = self.ad.zero(ty);
                 }
-                stms.extend(self.ad.b.close(outer, Vec::new()).stms);
             }
-            stms.push(stm);
+            self.ad.b.let_with(stm.pat, stm.aux, stm.exp);
         }
-        body.stms = stms;
-    }
-}
-
-/// The accumulator of an adjoint as a loop parameter.
-pub(super) fn loop_init(hint: &str, ty: Type, init: Atom) -> LoopInit {
-    let consumed = !ty.is_prim();
-    LoopInit { hint: hint.to_owned(), ty, init, consumed }
-}
-
-/// The dimensions of an accumulator.
-pub(super) fn acc_shape(ty: &Type) -> Shape {
-    match ty {
-        Type::Acc { shape, .. } => shape.clone(),
-        Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => Shape::new(),
+        body.stms = self.ad.b.close(outer, Vec::new()).stms;
     }
 }

@@ -4,8 +4,8 @@ use super::Adjoint;
 use crate::scalars::Mode;
 use crate::state::{Ad, Result, zero};
 use ir::Name;
-use ir::soac::{AccInput, Operator, Soacs};
-use ir::syntax::{Atom, BasicOp, Body, DimIndex, Lambda, ReshapeKind, Stm};
+use ir::soac::{Soac, Soacs};
+use ir::syntax::{Atom, BasicOp, DimIndex, ReshapeKind, Stm};
 use ir::types::{Dim, Shape, Type};
 use prim::{BinOp, PrimType, ScalarOp};
 use smallvec::SmallVec;
@@ -180,17 +180,10 @@ impl Ad<'_> {
         let row = self.b.types.type_of(rows).row().unwrap_or(Type::BOOL);
         if let Type::Array { shape, .. } = &row {
             // Columns are summed one by one.
-            let mut perm: SmallVec<[usize; 3]> = (0..=shape.len()).collect();
-            perm.swap(0, 1);
-            let columns = self.b.let_basic("columns", BasicOp::Rearrange { perm, array: rows });
-            let column = self.b.types.type_of(columns).row().unwrap_or(Type::BOOL);
-            let outer = self.b.open();
-            let param = self.b.param("column", column);
-            let sum = self.sum_rows(width, param.name);
-            let ret = vec![self.b.type_of(sum)];
-            let body = self.b.close(outer, vec![sum]);
-            let map = Lambda { params: vec![param], body, ret };
-            return self.b.screma("sum", shape[0], &[columns], map, Vec::new(), Vec::new())[0].into();
+            let columns = self.transposed(rows);
+            let sums =
+                self.map("sum", shape[0], &[columns], |ad, column| vec![ad.sum_rows(width, column[0])]);
+            return sums[0].into();
         }
         let op = self.addition(&[row]);
         self.b.reduce("sum", width, &[rows], op)[0].into()
@@ -210,8 +203,12 @@ impl Ad<'_> {
         }
         let before = self.value_so_far(array);
         let before = self.name_of(before);
-        let after =
-            self.with_sums(&[(before, ty)], |ad, accs| vec![ad.add_view(accs[0], offset, dims, adjoint)]);
+        let (token, acc) = self.sum_accumulator(&ty);
+        let inputs = vec![self.sum_input(before, &ty)];
+        let outer = self.b.open();
+        let after = self.add_view(acc.name, offset, dims, adjoint);
+        let lambda = self.close_lambda(outer, vec![token, acc], vec![after.into()]);
+        let after = self.b.let_op("adj", Soac::WithAcc { inputs, lambda });
         self.adjoints.insert(array, Adjoint::Value(after[0].into()));
     }
 
@@ -226,37 +223,6 @@ impl Ad<'_> {
             let offset = ad.b.add_i64(offset, moved);
             ad.add_view(acc, offset, &inner, rows[1])
         })
-    }
-
-    /// Arrays after the additions that `f` makes to accumulators of them, which it takes and returns.
-    pub fn with_sums(
-        &mut self,
-        arrays: &[(Name, Type)],
-        f: impl FnOnce(&mut Self, &[Name]) -> Vec<Name>,
-    ) -> Vec<Name> {
-        let mut inputs = Vec::new();
-        for (array, ty) in arrays {
-            let elem = Type::Prim(ty.elem().unwrap_or(PrimType::Bool));
-            let op: Operator<Soacs> = self.addition(&[elem]);
-            inputs.push(AccInput {
-                shape: Shape::from_slice(ty.shape()),
-                arrays: vec![*array],
-                op: Some(op),
-            });
-        }
-        self.with_accumulators(inputs, f)
-    }
-}
-
-impl Ad<'_> {
-    /// The lambda and results of a body that returns accumulators only.
-    pub(super) fn accumulator_lambda(
-        &mut self,
-        params: Vec<ir::syntax::Param<Soacs>>,
-        body: Body<Soacs>,
-    ) -> Lambda<Soacs> {
-        let ret = body.result.iter().map(|atom| self.b.type_of(*atom)).collect();
-        Lambda { params, body, ret }
     }
 }
 

@@ -14,10 +14,11 @@ use crate::state::Ad;
 use ir::Name;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{Screma, Soac, Soacs};
-use ir::syntax::{Atom, BasicOp, DimIndex, Exp, Lambda, Param, ReshapeKind, Stm};
+use ir::syntax::{Atom, BasicOp, DimIndex, Exp, Param, ReshapeKind, Stm};
 use ir::types::{Dim, Type};
 use prim::{BinClass, BinOp, PrimType, ScalarOp, UnClass};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// The number of operations of an element up to which it is computed on demand.
 const MAX_OPERATIONS: usize = 200;
@@ -53,8 +54,8 @@ pub(super) struct Leaf {
     pub array: Option<Name>,
 }
 
-/// The values that the map has to return, by their names.
-pub(super) type Leaves = FxHashMap<Name, Leaf>;
+/// The values that the map has to return, in the order of its results.
+pub(super) type Leaves = BTreeMap<Name, Leaf>;
 
 impl Leaf {
     /// Makes the value a result of the maps that compute it; returns its name outside of them.
@@ -166,7 +167,7 @@ impl Ad<'_> {
         let sum = self.nest(width, ty.shape(), &mut Vec::new(), iteration, contribution.value, leaves);
         let stms = self.b.close(outer, Vec::new()).stms;
         let sum = sum?;
-        self.b.extend(stms);
+        self.b.put_back(stms);
         Some(sum)
     }
 
@@ -196,10 +197,8 @@ impl Ad<'_> {
             let _ = self.b.close(outer, Vec::new());
             return None;
         };
-        let ty = self.b.type_of(element);
-        let body = self.b.close(outer, vec![element]);
-        let map = Lambda { params: vec![param], body, ret: vec![ty.clone()] };
-        let reduces = if is_innermost { vec![self.addition(&[ty])] } else { Vec::new() };
+        let map = self.close_lambda(outer, vec![param], vec![element]);
+        let reduces = if is_innermost { vec![self.addition(&map.ret)] } else { Vec::new() };
         let scan_reduce = ScanReduce::reduce(reduces);
         let screma = Screma { width: own, inputs: vec![is], map, scan_reduce };
         Some(self.b.let_op("adj", Soac::Screma(screma))[0].into())

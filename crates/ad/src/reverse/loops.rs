@@ -11,11 +11,9 @@
 //! Tapes of values that the return sweep does not need are removed as dead code. The iterations of a
 //! `while` loop are counted first ([`crate::normalise`]).
 
-use super::{Adjoint, Adjoints};
-use crate::reverse::accs::loop_init;
+use super::Adjoint;
 use crate::state::{Ad, Result};
 use ir::Name;
-use ir::build::LoopInit;
 use ir::soac::Soacs;
 use ir::syntax::{Atom, BasicOp, Body, Exp, LoopForm, LoopParam, Stm};
 use ir::types::{Dim, Shape, Type};
@@ -44,7 +42,7 @@ impl Ad<'_> {
         let mut tapes = Vec::new();
         let mut tape_params = Vec::new();
         for p in params {
-            let (Some(elem), false) = (p.param.ty.elem(), matches!(p.param.ty, Type::Acc { .. })) else {
+            let Some(elem) = p.param.ty.elem() else {
                 tapes.push(None);
                 tape_params.push(None);
                 continue;
@@ -71,12 +69,11 @@ impl Ad<'_> {
                 result.push(self.b.update("tape", *tape, &[at], p.param.name.into()).into());
             }
         }
-        self.b.extend(body.stms.iter().cloned());
+        self.b.put_back(body.stms.clone());
         let body = self.b.close(outer, result);
         let exp = Exp::Loop { params: all, form: LoopForm::For { var: *var, ty: *ty, bound: *bound }, body };
         let mut aux = stm.aux.clone();
         aux.facts = ir::facts::Facts::default();
-        self.b.types.add_exp(&exp);
         self.b.let_with(pat, aux, exp);
         if let Some(first) = stm.pat.first() {
             self.tapes.insert(first.name, Tapes { tapes });
@@ -104,93 +101,67 @@ impl Ad<'_> {
         else {
             return Err(ir::PassError::bug("a loop has no tape"));
         };
-        let own: Vec<usize> =
-            (0..params.len()).filter(|at| self.active.contains(&params[*at].param.name)).collect();
+        let is_own = |at: &usize| {
+            let param = &params[*at].param;
+            self.active.contains(&param.name) && !matches!(param.ty, Type::Acc { .. })
+        };
+        let own: Vec<usize> = (0..params.len()).filter(is_own).collect();
         let bound_here = |name: &Name| *name == *var || params.iter().any(|p| p.param.name == *name);
         let mut free = free_names(body);
         free.retain(|name| self.active.contains(name) && !bound_here(name));
-        let mut inits: Vec<LoopInit> = Vec::new();
+        let mut inits = Vec::new();
         for at in &own {
             let ty = params[*at].param.ty.clone();
-            let init = match adjoints.get(*at).copied().flatten() {
-                Some(adjoint) => adjoint,
-                None => self.zero(&ty),
-            };
-            if !matches!(ty, Type::Acc { .. }) {
-                inits.push(loop_init("adj", ty, init));
-            }
+            let init = self.or_zero(adjoints.get(*at).copied().flatten(), &ty);
+            inits.push((ty, init));
         }
-        let own: Vec<usize> =
-            own.into_iter().filter(|at| !matches!(params[*at].param.ty, Type::Acc { .. })).collect();
-        for name in &free {
-            let (ty, init) = match self.adjoints.get(name) {
-                Some(Adjoint::Acc(acc)) => (self.b.types.type_of(*acc).clone(), Atom::Var(*acc)),
-                _ => (self.b.types.type_of(*name).clone(), self.value_so_far(*name)),
-            };
-            inits.push(loop_init("adj", ty, init));
+        let before: Vec<Adjoint> = free.iter().map(|name| self.so_far(*name)).collect();
+        for adjoint in &before {
+            inits.push((self.b.type_of(adjoint.atom()), adjoint.atom()));
         }
-        let before = std::mem::take(&mut self.adjoints);
+        let outer = std::mem::take(&mut self.adjoints);
         let dense = self.dense.take();
-        let mut failed = Ok(());
         let results = self.down((*ty, *bound), inits, |ad, at, names| {
-            for (name, current) in free.iter().zip(&names[own.len()..]) {
-                let adjoint = match before.get(name) {
-                    Some(Adjoint::Acc(_)) => Adjoint::Acc(*current),
-                    _ => Adjoint::Value((*current).into()),
-                };
-                ad.adjoints.insert(*name, adjoint);
+            let (seeds, current) = names.split_at(own.len());
+            for ((name, adjoint), current) in free.iter().zip(&before).zip(current) {
+                ad.adjoints.insert(*name, adjoint.replaced(*current));
             }
-            let copy = ad.iteration_body((params, *var, body), &tapes, at);
-            let seeds: Vec<Option<Atom>> = (0..params.len())
-                .map(|at| own.iter().position(|own| *own == at).map(|at| names[at].into()))
-                .collect();
-            if let Err(error) = ad.sweep(&copy.0, &seeds) {
-                failed = Err(error);
+            let (copy, saved) = ad.iteration_body((params, *var, body), &tapes, at);
+            let mut all = vec![None; params.len()];
+            for (at, seed) in own.iter().zip(seeds) {
+                all[*at] = Some((*seed).into());
             }
-            let mut next = Vec::new();
-            for at in &own {
-                let name = copy.1[*at];
-                let adjoint = ad.value_so_far(name);
-                next.push(adjoint);
-            }
-            let found: Adjoints = std::mem::take(&mut ad.adjoints);
-            for (name, current) in free.iter().zip(&names[own.len()..]) {
-                next.push(match found.get(name) {
-                    Some(Adjoint::Value(value)) => *value,
-                    Some(Adjoint::Acc(acc)) => Atom::Var(*acc),
-                    None => (*current).into(),
-                });
-            }
-            next
-        });
-        failed?;
-        self.adjoints = before;
+            ad.sweep(&copy, &all)?;
+            let next = own.iter().map(|at| saved[*at]).chain(free.iter().copied());
+            Ok(next.map(|name| ad.so_far(name).atom()).collect())
+        })?;
+        self.adjoints = outer;
         self.dense = dense;
-        for (name, result) in free.iter().zip(&results[own.len()..]) {
-            let adjoint = match self.adjoints.get(name) {
-                Some(Adjoint::Acc(_)) => Adjoint::Acc(*result),
-                _ => Adjoint::Value((*result).into()),
-            };
-            self.adjoints.insert(*name, adjoint);
+        let (own_results, free_results) = results.split_at(own.len());
+        for ((name, adjoint), result) in free.iter().zip(before).zip(free_results) {
+            self.adjoints.insert(*name, adjoint.replaced(*result));
         }
-        for (at, result) in own.iter().zip(&results) {
+        for (at, result) in own.iter().zip(own_results) {
             self.add(params[*at].init, (*result).into());
         }
         Ok(())
     }
 
-    /// A loop whose body gets the position of the iteration from last to first, as `i64`.
+    /// A loop with parameters of these types and initial values, whose body gets the number of the
+    /// iteration from last to first, also as `i64`. It consumes arrays and accumulators.
     pub(super) fn down(
         &mut self,
         (ty, bound): (PrimType, Atom),
-        inits: Vec<LoopInit>,
-        f: impl FnOnce(&mut Self, (Atom, Atom), &[Name]) -> Vec<Atom>,
-    ) -> Vec<Name> {
+        inits: Vec<(Type, Atom)>,
+        f: impl FnOnce(&mut Self, (Atom, Atom), &[Name]) -> Result<Vec<Atom>>,
+    ) -> Result<Vec<Name>> {
         let var = self.b.names.fresh("k");
         self.b.types.set(var, Type::Prim(ty));
+        let types: Vec<Type> = inits.iter().map(|(ty, _)| ty.clone()).collect();
         let mut params: Vec<LoopParam<Soacs>> = Vec::new();
-        for LoopInit { hint, ty, init, consumed } in inits {
-            params.push(LoopParam { param: self.b.param(&hint, ty), init, consumed });
+        for (ty, init) in inits {
+            let consumed = !ty.is_prim();
+            params.push(LoopParam { param: self.b.param("adj", ty), init, consumed });
         }
         let names: Vec<Name> = params.iter().map(|p| p.param.name).collect();
         let outer = self.b.open();
@@ -198,11 +169,10 @@ impl Ad<'_> {
         let last = self.b.binary(BinOp::Sub, ty, bound, one);
         let i: Atom = self.b.binary(BinOp::Sub, ty, last.into(), var.into()).into();
         let at = self.b.convert(ConvOp::SExt, ty, PrimType::I64, i);
-        let result = f(self, (i, at), &names);
+        let result = f(self, (i, at), &names)?;
         let body = self.b.close(outer, result);
-        let types: Vec<Type> = params.iter().map(|p| p.param.ty.clone()).collect();
         let exp = Exp::Loop { params, form: LoopForm::For { var, ty, bound }, body };
-        self.b.bind_all(types.into_iter().map(|ty| ("adj", ty)), exp)
+        Ok(self.b.bind_all(types.into_iter().map(|ty| ("adj", ty)), exp))
     }
 
     /// A copy of a loop's body at an iteration, with its parameters restored from the tapes, and the

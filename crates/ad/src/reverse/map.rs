@@ -14,9 +14,9 @@ use super::{Adjoint, Adjoints};
 use crate::state::{Ad, Result};
 use ir::Name;
 use ir::scan_reduce::ScanReduce;
-use ir::soac::{AccInput, Screma, Soac, Soacs};
+use ir::soac::{Screma, Soac, Soacs};
 use ir::syntax::{Atom, Lambda, Param, Stm};
-use ir::types::{Dim, Shape, Type};
+use ir::types::{Dim, Type};
 use ir::walk::free_names_lambda;
 use rustc_hash::FxHashMap;
 
@@ -30,16 +30,15 @@ struct FreeNames {
     accumulated: Vec<(Name, Name)>,
 }
 
-/// What one iteration of a map returns.
+/// The map of a return sweep, by its results.
 struct Iteration {
     map: Lambda<Soacs>,
     /// The arrays and the parameters bound to their rows, those of adjoints included.
     all_rows: Vec<(Name, Param<Soacs>)>,
     inputs: Vec<Name>,
-    /// Free scalars with contributions.
+    /// Free scalars with contributions, then free arrays to which each iteration adds a whole array:
+    /// these results are reduced.
     sums: Vec<Name>,
-    /// Free arrays to which each iteration adds a whole array, by a reduction.
-    arrays: Vec<Name>,
     /// The positions of inputs with contributions.
     rows: Vec<usize>,
     /// Values of each iteration that sums of elements read.
@@ -103,10 +102,7 @@ impl Ad<'_> {
         let mut tokens = Vec::new();
         let mut accs = free.accumulated.clone();
         for (name, ty) in &free.arrays {
-            let token = self.b.param("token", Type::Cert);
-            let elem = Type::array(ty.elem().unwrap_or(prim::PrimType::Bool), []);
-            let shape = Shape::from_slice(ty.shape());
-            let acc = self.b.param("acc", Type::Acc { token: token.name, shape, elems: vec![elem] });
+            let (token, acc) = self.sum_accumulator(ty);
             accs.push((*name, acc.name));
             tokens.push((*name, token, acc));
         }
@@ -115,18 +111,15 @@ impl Ad<'_> {
             map,
             all_rows,
             inputs,
-            mut sums,
-            arrays,
+            sums,
             rows: own_rows,
             mut leaves,
             elementwise,
             stms,
-            accs,
+            accs: updated,
         } = iteration;
-        let updated = accs;
-        sums.extend(arrays);
-        let reduced: Vec<Type> = map.ret[..sums.len()].to_vec();
-        let reduces = if sums.is_empty() { Vec::new() } else { self.sum_each(&reduced) };
+        let reduced = map.ret[..sums.len()].iter();
+        let reduces = reduced.map(|ty| self.addition(std::slice::from_ref(ty))).collect();
         let results = if map.ret.is_empty() {
             Vec::new()
         } else {
@@ -135,9 +128,7 @@ impl Ad<'_> {
         };
         let used: Vec<(Name, Param<Soacs>, Param<Soacs>)> =
             tokens.into_iter().filter(|(name, ..)| updated.iter().any(|(own, _)| own == name)).collect();
-        let mut leaf_names: Vec<Name> = leaves.keys().copied().collect();
-        leaf_names.sort_unstable();
-        let n_plain = sums.len() + own_rows.len() + leaf_names.len();
+        let n_plain = sums.len() + own_rows.len() + leaves.len();
         let after: FxHashMap<Name, Name> =
             updated.iter().map(|(name, _)| *name).zip(results[n_plain..].iter().copied()).collect();
         let plain: Vec<Name> = results[..n_plain].to_vec();
@@ -145,7 +136,7 @@ impl Ad<'_> {
             free.accumulated.iter().filter_map(|(name, _)| Some((*name, *after.get(name)?))).collect();
         let (plain, passed) = if used.is_empty() {
             let body = self.b.close(outer, Vec::new());
-            self.b.extend(body.stms);
+            self.b.put_back(body.stms);
             (plain, passed)
         } else {
             let accs = used.iter().map(|(name, ..)| Atom::from(after[name]));
@@ -163,10 +154,8 @@ impl Ad<'_> {
         for (at, adjoint) in own_rows.iter().zip(&plain[sums.len()..]) {
             self.add(rows[*at].0.into(), (*adjoint).into());
         }
-        for (leaf, array) in leaf_names.into_iter().zip(&plain[sums.len() + own_rows.len()..]) {
-            if let Some(leaf) = leaves.get_mut(&leaf) {
-                leaf.array = Some(*array);
-            }
+        for (leaf, array) in leaves.values_mut().zip(&plain[sums.len() + own_rows.len()..]) {
+            leaf.array = Some(*array);
         }
         let iteration = dense::Iteration { rows: &all_rows, stms: &stms };
         for contribution in elementwise {
@@ -187,17 +176,17 @@ impl Ad<'_> {
         passed: Vec<(Name, Name)>,
     ) -> (Vec<Name>, Vec<(Name, Name)>) {
         let mut inputs = Vec::new();
-        for (name, _, acc) in used {
+        for (name, ..) in used {
             let before = self.value_so_far(*name);
             let array = self.name_of(before);
-            let elem = Type::Prim(self.b.types.type_of(*name).elem().unwrap_or(prim::PrimType::Bool));
-            let op = Some(self.addition(&[elem]));
-            let shape = super::accs::acc_shape(&acc.ty);
-            inputs.push(AccInput { shape, arrays: vec![array], op });
+            let ty = self.b.types.type_of(*name).clone();
+            inputs.push(self.sum_input(array, &ty));
         }
         let tokens = used.iter().map(|(_, token, _)| token.clone());
         let accs = used.iter().map(|(_, _, acc)| acc.clone());
-        let lambda = self.accumulator_lambda(tokens.chain(accs).collect(), body);
+        let params = tokens.chain(accs).collect();
+        let ret = body.result.iter().map(|atom| self.b.type_of(*atom)).collect();
+        let lambda = Lambda { params, body, ret };
         let results = self.b.let_op("adj", Soac::WithAcc { inputs, lambda });
         let (arrays, rest) = results.split_at(used.len());
         for ((name, ..), array) in used.iter().zip(arrays) {
@@ -263,7 +252,7 @@ impl Ad<'_> {
         let mut contributions: Vec<Contribution> =
             self.dense.take().into_iter().flatten().map(|(to, value)| Contribution { to, value }).collect();
         contributions.sort_unstable_by_key(|contribution| contribution.to);
-        let stms = self.b.stms().to_vec();
+        let mut stms = self.b.take_stms();
         let (mut leaves, mut elementwise, mut arrays) = (Leaves::default(), Vec::new(), Vec::new());
         for contribution in contributions {
             let iteration = dense::Iteration { rows: &all_rows, stms: &stms };
@@ -294,17 +283,15 @@ impl Ad<'_> {
                 result.push(value);
             }
         }
-        let mut leaf_names: Vec<Name> = leaves.keys().copied().collect();
-        leaf_names.sort_unstable();
-        let mut swept = self.b.take_stms();
-        for name in leaf_names {
-            let own = leaves.get(&name).and_then(|leaf| leaf.returned(self, &mut swept, name));
-            let Some(own) = own else {
+        // Elements are computed again from the statements as they are before leaves are returned.
+        let swept = if elementwise.is_empty() { Vec::new() } else { stms.clone() };
+        for (name, leaf) in &leaves {
+            let Some(own) = leaf.returned(self, &mut stms, *name) else {
                 return Err(ir::PassError::bug("a value of an iteration cannot be returned"));
             };
             result.push(own.into());
         }
-        self.b.extend(swept);
+        self.b.put_back(stms);
         let mut updated = Vec::new();
         for ((name, param), (_, before)) in own.iter().zip(accs) {
             if let Some(Adjoint::Acc(acc)) = found.get(name)
@@ -319,13 +306,8 @@ impl Ad<'_> {
         let ret = result.iter().map(|atom| self.b.type_of(*atom)).collect();
         let body = self.close_scope(scope, result);
         let map = Lambda { params, body, ret };
-        let arrays = arrays.iter().map(|contribution| contribution.to).collect();
-        let accs = updated;
-        Ok(Iteration { map, inputs, sums, arrays, rows: own_rows, all_rows, leaves, elementwise, stms, accs })
-    }
-
-    /// Operators that add values of these types, one for each.
-    fn sum_each(&mut self, types: &[Type]) -> Vec<ir::soac::Operator<Soacs>> {
-        types.iter().map(|ty| self.addition(std::slice::from_ref(ty))).collect()
+        sums.extend(arrays.iter().map(|contribution| contribution.to));
+        let (rows, stms, accs) = (own_rows, swept, updated);
+        Ok(Iteration { map, all_rows, inputs, sums, rows, leaves, elementwise, stms, accs })
     }
 }

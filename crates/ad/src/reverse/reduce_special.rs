@@ -2,6 +2,7 @@
 
 use crate::state::{Ad, zero};
 use ir::Name;
+use ir::build::Builder;
 use ir::soac::{Operator, Soacs};
 use ir::syntax::{Atom, BasicOp, Exp, Param};
 use ir::types::{Dim, Type};
@@ -83,12 +84,7 @@ impl Ad<'_> {
     /// others at the only zero, otherwise zero.
     fn reverse_product(&mut self, (width, xs): (Dim, Name), ty: PrimType, result: Name, adjoint: Atom) {
         let one = super::basic::one(ty);
-        let parts = self.b.map("x", width, &[xs], |b, x| {
-            let is_zero = b.compare(CmpOp::Eq, ty, x[0].into(), zero(ty));
-            let other = b.select(ty, is_zero.into(), one, x[0].into());
-            let count = b.select(PrimType::I64, is_zero.into(), Atom::i64(1), Atom::i64(0));
-            vec![other.into(), count.into()]
-        });
+        let parts = self.b.map("x", width, &[xs], |b, x| zero_parts(b, ty, x[0]));
         let mul = self.b.binary_lambda(BinOp::FMul, ty);
         let nonzero = self.b.reduce(
             "nonzero",
@@ -110,6 +106,14 @@ impl Ad<'_> {
         });
         self.add(xs.into(), own[0].into());
     }
+}
+
+/// A factor without its zero: one in place of it, and the number of zeros.
+pub(super) fn zero_parts(b: &mut Builder<'_, Soacs>, ty: PrimType, x: Name) -> Vec<Atom> {
+    let is_zero = b.compare(CmpOp::Eq, ty, x.into(), zero(ty));
+    let other = b.select(ty, is_zero.into(), super::basic::one(ty), x.into());
+    let count = b.select(PrimType::I64, is_zero.into(), Atom::i64(1), Atom::i64(0));
+    vec![other.into(), count.into()]
 }
 
 /// A truth value.

@@ -6,12 +6,12 @@
 //! has few components, otherwise a loop. The adjoint of `x_i` is that of the operator by its second
 //! operand for `z_i`.
 
+use super::exclusive::Side;
 use super::reduce_special::scalar_operator;
 use crate::state::{Ad, Result};
 use ir::Name;
-use ir::build::LoopInit;
-use ir::soac::{Operator, Screma, Soac, Soacs};
-use ir::syntax::{Atom, Lambda, Param};
+use ir::soac::{Operator, Soacs};
+use ir::syntax::{Atom, Body, Exp, Param};
 use ir::types::{Dim, Type};
 use ir::walk::free_names_lambda;
 use prim::{BinClass, BinOp, CmpOp, PrimType};
@@ -39,14 +39,11 @@ impl Ad<'_> {
         let types = op.op.ret.clone();
         let mut given = Vec::new();
         for (adjoint, ty) in adjoints.iter().zip(&types) {
-            let adjoint = match adjoint {
-                Some(adjoint) => *adjoint,
-                None => self.zero(&ty.array_of(width)),
-            };
+            let adjoint = self.or_zero(*adjoint, &ty.array_of(width));
             given.push(self.name_of(adjoint));
         }
         let results: Vec<Name> = pat.iter().map(|param| param.name).collect();
-        let before = self.shifted(width, &results, op);
+        let before = self.neighbours(width, &results, op, (Side::Left, None));
         let alike = types.iter().all(|ty| ty.is_prim() && *ty == types[0] && *ty != Type::BOOL);
         let whole = if alike && types.len() <= MAX_SCAN_COMPONENTS {
             self.affine_scan((width, inputs), op, &before, &given)?
@@ -83,28 +80,6 @@ impl Ad<'_> {
         self.reversed(sums, width)
     }
 
-    /// For each element, the scan's result before it: the neutral element before the first.
-    fn shifted(&mut self, width: Dim, scanned: &[Name], op: &Operator<Soacs>) -> Vec<Name> {
-        let is = self.b.iota(width);
-        let types = op.op.ret.clone();
-        let i = self.b.param("i", Type::I64);
-        let outer = self.b.open();
-        let at: Atom = self.b.binary(BinOp::Sub, PrimType::I64, i.name.into(), Atom::i64(1)).into();
-        let first: Atom = self.b.compare(CmpOp::SLt, PrimType::I64, at, Atom::i64(0)).into();
-        let neutral = op.neutral.clone();
-        let scanned = scanned.to_vec();
-        let rows = self.b.if_(
-            "before",
-            first,
-            types.clone(),
-            |_| neutral,
-            |b| scanned.iter().map(|own| b.index("x", *own, &[at]).into()).collect(),
-        );
-        let body = self.b.close(outer, rows.into_iter().map(Atom::from).collect());
-        let map = Lambda { params: vec![i], body, ret: types };
-        self.b.let_op("before", Soac::Screma(Screma::map(width, vec![is], map)))
-    }
-
     /// The adjoints of an operator's first operand for adjoints of its results.
     pub(super) fn first_operand(
         &mut self,
@@ -115,11 +90,9 @@ impl Ad<'_> {
         let own = self.copy_lambda(&op.op);
         let k = op.neutral.len();
         let scope_adjoints = std::mem::take(&mut self.adjoints);
-        let active = self.active.clone();
-        self.active.clear();
+        let active = std::mem::take(&mut self.active);
         for (param, operand) in own.params.iter().zip(operands) {
-            let exp = ir::syntax::Exp::Basic(ir::syntax::BasicOp::Atom((*operand).into()));
-            self.b.let_pat(vec![param.clone()], exp);
+            self.bind(param, (*operand).into());
         }
         self.active.extend(own.params[..k].iter().map(|param| param.name));
         self.mark_body(&own.body);
@@ -141,18 +114,13 @@ impl Ad<'_> {
         let size = width.atom().unwrap_or(Atom::i64(0));
         let types = op.op.ret.clone();
         let k = types.len();
-        let mut inits = Vec::new();
-        for ty in &types {
-            let init = self.zero(ty);
-            inits.push(LoopInit { hint: "next".to_owned(), ty: ty.clone(), init, consumed: false });
+        let all = types.iter().map(|ty| ty.array_of(width));
+        let mut params = Vec::new();
+        for ty in types.iter().cloned().chain(all) {
+            let init = self.zero(&ty);
+            params.push((ty, init));
         }
-        for ty in &types {
-            let all = ty.array_of(width);
-            let init = self.zero(&all);
-            inits.push(LoopInit { hint: "whole".to_owned(), ty: all, init, consumed: true });
-        }
-        let (before, inputs, given) = (before.to_vec(), inputs.to_vec(), given.to_vec());
-        let results = self.counted_down(size, inits, |ad, at, params| {
+        let results = self.down((PrimType::I64, size), params, |ad, (_, at), params| {
             let mut next = Vec::new();
             let mut whole: Vec<Atom> = Vec::new();
             for (i, ty) in types.iter().enumerate() {
@@ -162,29 +130,12 @@ impl Ad<'_> {
                 next.push(Some(sum));
             }
             let operands: Vec<Name> =
-                before.iter().chain(&inputs).map(|own| ad.b.index("x", *own, &[at])).collect();
+                before.iter().chain(inputs).map(|own| ad.b.index("x", *own, &[at])).collect();
             let mut result = ad.first_operand(op, &operands, &next)?;
             result.extend(whole);
             Ok(result)
         })?;
         Ok(results[k..].to_vec())
-    }
-
-    /// A loop whose body gets positions from `size - 1` down to 0.
-    fn counted_down(
-        &mut self,
-        size: Atom,
-        inits: Vec<LoopInit>,
-        f: impl FnOnce(&mut Self, Atom, &[Name]) -> Result<Vec<Atom>>,
-    ) -> Result<Vec<Name>> {
-        let mut failed = Ok(());
-        let results = self.down((PrimType::I64, size), inits, |ad, (_, at), params| {
-            f(ad, at, params).unwrap_or_else(|error| {
-                failed = Err(error);
-                params.iter().map(|name| Atom::Var(*name)).collect()
-            })
-        });
-        failed.map(|()| results)
     }
 
     /// The recurrence as a scan of affine functions `z -> a + J z`, composed from the last to the
@@ -200,44 +151,52 @@ impl Ad<'_> {
         let k = types.len();
         let size = width.atom().unwrap_or(Atom::i64(0));
         let is = self.b.iota(width);
-        // Element i of the functions, counted from the end: the Jacobian is that at the next element.
-        let i = self.b.param("i", Type::I64);
-        let outer = self.b.open();
-        let last: Atom = crate::normalise::minus_one(&mut self.b, size);
-        let at: Atom = self.b.binary(BinOp::Sub, PrimType::I64, last, i.name.into()).into();
-        let mut result: Vec<Atom> = given.iter().map(|own| self.b.index("own", *own, &[at]).into()).collect();
-        let is_last: Atom = self.b.compare(CmpOp::Eq, PrimType::I64, i.name.into(), Atom::i64(0)).into();
         let matrix_types: Vec<Type> = (0..k * k).map(|at| types[at / k].clone()).collect();
-        let zeros: Vec<Atom> = matrix_types.iter().map(|ty| self.zero(ty)).collect();
-        let open = self.b.open();
-        let then_body = self.b.close(open, zeros);
-        let open = self.b.open();
+        // Element i of the functions, counted from the end: the Jacobian is that at the next element.
+        let functions = self.try_map("affine", width, &[is], |ad, x| {
+            let last = ad.b.sub_i64(size, Atom::i64(1));
+            let at = ad.b.sub_i64(last, x[0].into());
+            let own = given.iter().map(|own| ad.b.index("own", *own, &[at]).into());
+            let mut result: Vec<Atom> = own.collect();
+            let is_last: Atom = ad.b.compare(CmpOp::Eq, PrimType::I64, x[0].into(), Atom::i64(0)).into();
+            let zeros: Vec<Atom> = matrix_types.iter().map(|ty| ad.zero(ty)).collect();
+            let outer = ad.b.open();
+            let jacobian = ad.jacobian((inputs, op), before, at)?;
+            let else_body = ad.b.close(outer, jacobian);
+            let then_body = Body { stms: Vec::new(), result: zeros };
+            let exp = Exp::If { cond: is_last, then_body, else_body };
+            let jacobian = ad.b.bind_all(matrix_types.iter().map(|ty| ("j", ty.clone())), exp);
+            result.extend(jacobian.into_iter().map(Atom::from));
+            Ok(result)
+        })?;
+        let ret: Vec<Type> = types.iter().chain(&matrix_types).cloned().collect();
+        let compose = self.composition(&types, &ret);
+        let scanned = self.b.scan("whole", width, &functions, compose);
+        Ok(scanned[..k].iter().map(|own| self.reversed(*own, width)).collect())
+    }
+
+    /// The transposed Jacobian of the operator by its first operand at the element after a position,
+    /// row by row.
+    fn jacobian(
+        &mut self,
+        (inputs, op): (&[Name], &Operator<Soacs>),
+        before: &[Name],
+        at: Atom,
+    ) -> Result<Vec<Atom>> {
+        let k = op.neutral.len();
         let next = self.b.add_i64(at, Atom::i64(1));
         let operands: Vec<Name> =
             before.iter().chain(inputs).map(|own| self.b.index("x", *own, &[next])).collect();
-        // Column c: the adjoint of the first operand for the unit vector c.
+        // Column c is the adjoint of the first operand for the unit vector c.
         let mut columns = Vec::new();
         for c in 0..k {
-            let seeds: Vec<Option<Atom>> = types
-                .iter()
-                .enumerate()
+            let unit = op.op.ret.iter().enumerate();
+            let seeds: Vec<Option<Atom>> = unit
                 .map(|(at, ty)| (at == c).then(|| super::basic::one(ty.elem().unwrap_or(PrimType::Bool))))
                 .collect();
             columns.push(self.first_operand(op, &operands, &seeds)?);
         }
-        let matrix = (0..k * k).map(|at| columns[at % k][at / k]).collect();
-        let else_body = self.b.close(open, matrix);
-        let exp = ir::syntax::Exp::If { cond: is_last, then_body, else_body };
-        let jacobian = self.b.bind_all(matrix_types.iter().map(|ty| ("j", ty.clone())), exp);
-        result.extend(jacobian.into_iter().map(Atom::from));
-        let body = self.b.close(outer, result);
-        let ret: Vec<Type> = types.iter().chain(&matrix_types).cloned().collect();
-        let map = Lambda { params: vec![i], body, ret: ret.clone() };
-        let functions = self.b.let_op("affine", Soac::Screma(Screma::map(width, vec![is], map)));
-        let compose = self.composition(&types, &ret);
-        let scanned = self.b.scan("whole", width, &functions, compose);
-        let whole = scanned[..k].to_vec();
-        Ok(whole.into_iter().map(|own| self.reversed(own, width)).collect())
+        Ok((0..k * k).map(|at| columns[at % k][at / k]).collect())
     }
 
     /// The composition of affine functions: the second after the first.

@@ -8,7 +8,7 @@
 //! remain.
 
 use super::VerifyError;
-use crate::name::Name;
+use crate::name::{FunId, Name};
 use crate::syntax::{Atom, BasicOp, Body, Exp, Function, Lambda, Level, LoopParam, Param};
 use crate::text;
 use crate::types::Type;
@@ -40,30 +40,28 @@ pub enum Conflict {
     },
 }
 
+/// Looks up a called function; `None` if it is not known.
+pub type Callees<'a, L> = &'a dyn Fn(FunId) -> Option<&'a Function<L>>;
+
 /// The violations of the rules of consumption in a function, in order; of several with one cause,
-/// some.
-pub fn conflicts<L: Level>(function: &Function<L>, functions: &[Function<L>]) -> Vec<Conflict> {
-    let mut errors = Vec::new();
-    run(function, functions, &mut errors)
+/// some. Calls of unknown functions consume nothing.
+pub fn conflicts<'a, L: Level>(function: &'a Function<L>, callees: Callees<'a, L>) -> Vec<Conflict> {
+    run(function, callees).conflicts
 }
 
-pub(super) fn check<'a, L: Level>(
-    function: &'a Function<L>,
-    functions: &'a [Function<L>],
-    errors: &'a mut Vec<VerifyError>,
+pub(super) fn check<L: Level>(
+    function: &Function<L>,
+    functions: &[Function<L>],
+    errors: &mut Vec<VerifyError>,
 ) {
-    run(function, functions, errors);
+    errors.extend(run(function, &|fun| functions.get(fun.index())).errors);
 }
 
-fn run<'a, L: Level>(
-    function: &'a Function<L>,
-    functions: &'a [Function<L>],
-    errors: &'a mut Vec<VerifyError>,
-) -> Vec<Conflict> {
+fn run<'a, L: Level>(function: &'a Function<L>, callees: Callees<'a, L>) -> Consumption<'a, L> {
     let n = function.names.len();
     let mut c = Consumption {
         function,
-        functions,
+        callees,
         types: TypeEnv::of_function(function),
         nodes: vec![Node::default(); n],
         depth: 0,
@@ -73,7 +71,7 @@ fn run<'a, L: Level>(
         at: None,
         consuming: None,
         conflicts: Vec::new(),
-        errors,
+        errors: Vec::new(),
     };
     for param in &function.params {
         c.bind(param.param.name, &[]);
@@ -96,7 +94,7 @@ fn run<'a, L: Level>(
             }
         }
     }
-    c.conflicts
+    c
 }
 
 #[derive(Clone, Default)]
@@ -129,7 +127,7 @@ enum State {
 
 struct Consumption<'a, L: Level> {
     function: &'a Function<L>,
-    functions: &'a [Function<L>],
+    callees: Callees<'a, L>,
     types: TypeEnv,
     nodes: Vec<Node>,
     depth: u32,
@@ -142,7 +140,7 @@ struct Consumption<'a, L: Level> {
     /// The array that is being consumed.
     consuming: Option<Name>,
     conflicts: Vec<Conflict>,
-    errors: &'a mut Vec<VerifyError>,
+    errors: Vec<VerifyError>,
 }
 
 impl<L: Level> Consumption<'_, L> {
@@ -258,18 +256,16 @@ impl<L: Level> Consumption<'_, L> {
         }
         let consumer = self.at.zip(self.consuming);
         self.nodes[name.index()].consumer = consumer;
-        let kept =
-            protected || repeats && life == State::Consumed || depth < self.depth && !self.is_acc(name);
-        if let (true, Some((statement, array))) = (kept, consumer) {
-            self.conflicts.push(Conflict::Operand { statement, array });
-        }
-        if protected || repeats && life == State::Consumed {
-            let shown = self.show(name);
-            self.fail(format!("{shown} may not be consumed"));
+        let problem = if protected || repeats && life == State::Consumed {
+            "may not be consumed"
         } else if depth < self.depth && !self.is_acc(name) {
-            let shown = self.show(name);
-            self.fail(format!("{shown} is consumed in a body that may be executed repeatedly"));
-        }
+            "is consumed in a body that may be executed repeatedly"
+        } else {
+            return;
+        };
+        self.conflicts.extend(consumer.map(|(statement, array)| Conflict::Operand { statement, array }));
+        let shown = self.show(name);
+        self.fail(format!("{shown} {problem}"));
     }
 
     fn set_life(&mut self, name: Name, life: State) {
@@ -311,7 +307,7 @@ impl<L: Level> Consumption<'_, L> {
             }
             Exp::Loop { params, form: _, body } => self.loop_(params, body, pat),
             Exp::Apply { fun, args } => {
-                let Some(callee) = self.functions.get(fun.index()) else {
+                let Some(callee) = (self.callees)(*fun) else {
                     return;
                 };
                 self.call(callee, args, pat);
@@ -487,9 +483,9 @@ impl<L: Level> Consumption<'_, L> {
         }
         let once = op.runs_once();
         self.depth += u32::from(!once);
-        let mut inside = Inside { c: self, result: Vec::new() };
+        let mut inside = Inside { c: self, results: Vec::new() };
         op.visit(&mut inside);
-        let result = inside.result;
+        let results = inside.results;
         self.depth -= u32::from(!once);
         for param in pat {
             self.bind(param.name, &[]);
@@ -497,10 +493,17 @@ impl<L: Level> Consumption<'_, L> {
         if once {
             // The results of a `withacc` after its arrays are results of its lambda, unchanged;
             // they come last.
-            for (param, atom) in pat.iter().rev().zip(result.iter().rev()) {
+            let last = results.last().map_or(&[][..], Vec::as_slice);
+            for (param, atom) in pat.iter().rev().zip(last.iter().rev()) {
                 if let Some(name) = atom.var().filter(|name| !self.is_acc(*name)) {
                     self.alias(param.name, name);
                 }
+            }
+        }
+        if let Some(mut aliased) = op.aliased_operands() {
+            aliased.extend(results.iter().flatten().filter_map(|atom| atom.var()));
+            for param in pat {
+                self.bind(param.name, &aliased);
             }
         }
     }
@@ -525,10 +528,10 @@ impl<L: Level> Visit<L> for Operands {
     fn lambda(&mut self, _: &Lambda<L>) {}
 }
 
-/// The bodies of an operation, and the results of its last lambda.
+/// The bodies of an operation, and the results of each lambda.
 struct Inside<'c, 'a, L: Level> {
     c: &'c mut Consumption<'a, L>,
-    result: Vec<Atom>,
+    results: Vec<Vec<Atom>>,
 }
 
 impl<L: Level> Visit<L> for Inside<'_, '_, L> {
@@ -538,6 +541,6 @@ impl<L: Level> Visit<L> for Inside<'_, '_, L> {
 
     fn lambda(&mut self, lambda: &Lambda<L>) {
         self.c.lambda(lambda);
-        self.result.clone_from(&lambda.body.result);
+        self.results.push(lambda.body.result.clone());
     }
 }

@@ -86,7 +86,21 @@ impl LevelOp<Soacs> for Soac {
     }
 
     fn runs_once(&self) -> bool {
-        matches!(self, Self::WithAcc { .. } | crate::derivative_op!())
+        matches!(self, Self::WithAcc { .. })
+    }
+
+    fn aliased_operands(&self) -> Option<Vec<Name>> {
+        match self {
+            Self::Jvp { args, seeds, .. } | Self::Vjp { args, seeds, .. } => {
+                Some(args.iter().chain(seeds).filter_map(|atom| atom.var()).collect())
+            }
+            Self::WithVjp { args, .. } => Some(args.iter().filter_map(|atom| atom.var()).collect()),
+            Self::Screma(_)
+            | Self::Hist { .. }
+            | Self::WithAcc { .. }
+            | Self::Stream { .. }
+            | Self::FlatMap { .. } => None,
+        }
     }
 
     fn result_types(&self, type_of: &dyn Fn(Name) -> Type) -> Vec<Type> {
