@@ -23,6 +23,7 @@ const PRELUDE: &[(&str, &str)] = &[
     ("/prelude/prelude", include_str!("../../../prelude/prelude.fut")),
     ("/prelude/ad", include_str!("../../../prelude/ad.fut")),
     ("/prelude/array", include_str!("../../../prelude/array.fut")),
+    ("/prelude/derivatives", include_str!("../../../prelude/derivatives.fut")),
     ("/prelude/functional", include_str!("../../../prelude/functional.fut")),
     ("/prelude/libm32", include_str!("../../../prelude/libm32.fut")),
     ("/prelude/libm64", include_str!("../../../prelude/libm64.fut")),
