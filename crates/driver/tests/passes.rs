@@ -5,6 +5,8 @@
 //! whose cheap iterations fill more than one chunk, `// sizes 30 21 37 2` one more list of sizes,
 //! `// levels gpu` flattens for that machine, `//
 //! flatten full` in that mode; `// profile on` measures nests and records all decisions; `// device small` has small blocks on a device.
+//! With `// tolerance 1e-12`, floats may differ by that, relatively, and arrays are small: the evaluator's derivatives
+//! take time for each element of the argument.
 //!
 //! Before and after, and wherever fuel runs out, the program verifies, prints and parses back, and
 //! its entry points have the same results for arguments of several sizes (or fail both times). A
@@ -33,8 +35,15 @@ struct File {
     source: String,
     after: String,
     pass: PassInfo,
+    settings: TestSettings,
+}
+
+/// What the comments above a program set.
+struct TestSettings {
     options: Options,
     sizes: Vec<Sizes>,
+    /// The relative difference that floats may have.
+    tolerance: Option<f64>,
 }
 
 fn listed(folder: &Path) -> Vec<PathBuf> {
@@ -59,9 +68,8 @@ fn files(only: Option<&str>) -> Vec<File> {
             let (source, after) = content.split_once(AFTER).unwrap_or((&content, ""));
             let (source, after) = (source.to_owned(), after.to_owned());
             let pass = pass(&name, &source).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-            let set = settings(&source).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-            let (options, sizes) = set;
-            files.push(File { path, source, after, pass, options, sizes });
+            let settings = settings(&source).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            files.push(File { path, source, after, pass, settings });
         }
     }
     files
@@ -77,10 +85,11 @@ fn pass(name: &str, source: &str) -> Result<PassInfo, String> {
     pass.ok_or_else(|| format!("no pass {name} takes programs of this level"))
 }
 
-/// Options and additional sizes from the comments above a program.
-fn settings(source: &str) -> Result<(Options, Vec<Sizes>), String> {
+/// The settings in the comments above a program.
+fn settings(source: &str) -> Result<TestSettings, String> {
     let mut options = Options::default();
     let mut sizes = Vec::new();
+    let mut tolerance = None;
     for line in source.lines().map_while(|line| line.strip_prefix("// ")) {
         match line.split_once(' ') {
             Some(("machine", bytes)) if !bytes.contains(' ') => {
@@ -100,6 +109,9 @@ fn settings(source: &str) -> Result<(Options, Vec<Sizes>), String> {
                 let mode = Flatten::ALL.into_iter().find(|mode| mode.name() == name);
                 options.flatten = mode.ok_or_else(|| format!("{line}: unknown flattening mode"))?;
             }
+            Some(("tolerance", difference)) if !difference.contains(' ') => {
+                tolerance = Some(difference.parse().map_err(|e| format!("{line}: {e}"))?);
+            }
             Some(("size", size)) if !size.contains(' ') => {
                 let size = size.parse().map_err(|e| format!("{line}: {e}"))?;
                 sizes.extend([[size, 3, 5, 2], [3, size, 2, 5]]);
@@ -114,7 +126,7 @@ fn settings(source: &str) -> Result<(Options, Vec<Sizes>), String> {
             _ => {}
         }
     }
-    Ok((options, sizes))
+    Ok(TestSettings { options, sizes, tolerance })
 }
 
 /// Checks all files in parallel, and reports all problems at the end.
@@ -144,7 +156,7 @@ fn every_file(files: &[File], check: impl Fn(&File) -> Result<(), String> + Sync
 }
 
 fn context(fuel: Option<u64>, file: &File) -> Context {
-    Context::new(fuel, file.options.clone())
+    Context::new(fuel, file.settings.options.clone())
 }
 
 #[test]
@@ -156,7 +168,9 @@ fn passes_produce_the_expected_programs() {
         let mut context = context(None, file);
         let after = before.after(&file.pass, &mut context)?;
         problem_at("after", after.check())?;
-        problem_at("after", before.same_results(&after, &[SMALL, LARGE, &file.sizes]))?;
+        let TestSettings { sizes, tolerance, .. } = &file.settings;
+        let large = if tolerance.is_some() { &[] } else { LARGE };
+        problem_at("after", before.same_results(&after, &[SMALL, large, sizes], tolerance.unwrap_or(0.0)))?;
         let decisions = context.decisions.iter().map(|d| format!("// {d}\n"));
         let text = decisions.collect::<String>() + &after.print();
         if text == file.after {
@@ -182,7 +196,8 @@ fn passes_preserve_semantics_with_any_amount_of_fuel() {
                 return Err(format!("rewritten without fuel:\n{}", after.print()));
             }
             problem_at(&at, after.check())?;
-            problem_at(&at, before.same_results(&after, &[SMALL]))?;
+            let tolerance = file.settings.tolerance.unwrap_or(0.0);
+            problem_at(&at, before.same_results(&after, &[SMALL], tolerance))?;
             if context.fuel.left != Some(0) {
                 break;
             }
@@ -206,7 +221,7 @@ fn results_do_not_depend_on_the_number_of_lanes() {
                     return Err(format!("vector code though lanes are off, {at}"));
                 }
                 problem_at(&at, after.check())?;
-                problem_at(&at, before.same_results(&after, &[SMALL]))?;
+                problem_at(&at, before.same_results(&after, &[SMALL], 0.0))?;
             }
         }
         Ok(())

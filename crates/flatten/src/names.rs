@@ -131,6 +131,21 @@ impl<'a> Names<'a> {
         Param { name, ty, ann: () }
     }
 
+    /// A fresh name for the same value with a type of its own.
+    pub(crate) fn fresh_copy(&mut self, param: &Param<Soacs>) -> Param<Soacs> {
+        let copy = self.fresh_like(param.name, param.ty.clone());
+        if self.iotas.contains(&param.name) {
+            self.iotas.insert(copy.name);
+        }
+        if self.summed.contains(&param.name) {
+            self.summed.insert(copy.name);
+        }
+        if let Some(lmad) = self.views.get(&param.name) {
+            self.views.insert(copy.name, lmad.clone());
+        }
+        copy
+    }
+
     /// A fresh name for each parameter, with the same type.
     pub(crate) fn fresh_pattern(&mut self, params: &[Param<Soacs>]) -> Pat {
         params.iter().map(|param| self.fresh_like(param.name, param.ty.clone())).collect()

@@ -8,6 +8,7 @@ use ir::text::{self, TextLevel};
 use ir::tunable::{Listener, Settings};
 use ir::verify::{self, VerifyLevel};
 use ir::{Context, FunId, Level, Mems, Program, Segs, Soacs};
+use prim::Scalar;
 
 /// The outcome of a call of an entry point: results, or `None` if the program fails.
 type Outcome = Option<Vec<EvalValue>>;
@@ -56,6 +57,31 @@ fn check_imp(program: &imp::Program) -> Result<(), String> {
         Ok(parsed) if parsed == *program => Ok(()),
         Ok(_) => Err(format!("the printed program parses to another program\n{printed}")),
         Err(error) => Err(format!("the printed program does not parse: {error}\n{printed}")),
+    }
+}
+
+/// Equality of outcomes, of floats up to a relative difference.
+fn same_outcome(expected: &Outcome, actual: &Outcome, tolerance: f64) -> bool {
+    let (Some(expected), Some(actual)) = (expected, actual) else { return expected == actual };
+    let same = |(x, y): (&EvalValue, &EvalValue)| x == y || tolerance > 0.0 && is_close(x, y, tolerance);
+    expected.len() == actual.len() && expected.iter().zip(actual).all(same)
+}
+
+fn is_close(x: &EvalValue, y: &EvalValue, tolerance: f64) -> bool {
+    let close = |(x, y): (&Scalar, &Scalar)| {
+        let (x, y) = match (*x, *y) {
+            (Scalar::F64(x), Scalar::F64(y)) => (x, y),
+            (Scalar::F32(x), Scalar::F32(y)) => (x.into(), y.into()),
+            _ => return x == y,
+        };
+        x == y || x.is_nan() && y.is_nan() || (x - y).abs() <= tolerance * x.abs().max(y.abs()).max(1.0)
+    };
+    match (x, y) {
+        (EvalValue::Scalar(x), EvalValue::Scalar(y)) => close((x, y)),
+        (EvalValue::Array(x), EvalValue::Array(y)) => {
+            x.shape() == y.shape() && x.scalars().iter().zip(&y.scalars()).all(close)
+        }
+        _ => false,
     }
 }
 
@@ -181,9 +207,9 @@ impl TestProgram {
         }
     }
 
-    /// Checks that both programs have the same results, or fail, for arguments of these sizes and
+    /// Checks that both programs have the same results up to a tolerance, or fail, for arguments of these sizes and
     /// all settings of tuning parameters, and that each entry point has results for some arguments.
-    pub fn same_results(&self, other: &Self, sizes: &[&[Sizes]]) -> Result<(), String> {
+    pub fn same_results(&self, other: &Self, sizes: &[&[Sizes]], tolerance: f64) -> Result<(), String> {
         let entries = self.entries()?;
         if entries.is_empty() {
             return Err("the program has no entry points".to_owned());
@@ -201,7 +227,7 @@ impl TestProgram {
                     let shown_settings = format!("{settings:?}");
                     let actual = other.call(&entry, args.clone(), settings);
                     let actual = actual.map_err(|e| at(other, &format!("{shown_settings}: {e}")))?;
-                    if expected != actual {
+                    if !same_outcome(&expected, &actual, tolerance) {
                         let what = format!(
                             "results differ: {expected:?} before, {actual:?} after; {shown_settings}"
                         );

@@ -193,7 +193,8 @@ impl Distribution<'_, '_> {
     }
 }
 
-/// Appends the statements that are computed outside the nest, with fresh names.
+/// Appends the statements that are computed outside the nest, with fresh names. Names whose types depend on these are
+/// fresh, too: the nest keeps the old ones for its other statements.
 fn outside(ctx: &mut Ctx<'_>, same: &mut Invariant, stm: &mut Stm<Soacs>) {
     let mut names = Substitution::default();
     for mut scalar in std::mem::take(&mut same.outside) {
@@ -209,10 +210,21 @@ fn outside(ctx: &mut Ctx<'_>, same: &mut Invariant, stm: &mut Stm<Soacs>) {
         let to = Let { pat: pat.collect(), aux: scalar.aux };
         ctx.emit(to, Exp::Basic(op));
     }
-    let inside = same.bound.iter_mut().chain(&mut same.waiting);
-    for stm in inside.chain([stm]) {
-        substitute_stm(stm, &names);
+    if names.is_empty() {
+        return;
     }
+    let inside = same.bound.iter_mut().chain(&mut same.waiting);
+    for stm in inside.chain([&mut *stm]) {
+        substitute_stm(stm, &names);
+        for param in &mut stm.pat {
+            if ctx.names.type_of(param.name).is_ok_and(|ty| ty != param.ty) {
+                let own = ctx.names.fresh_copy(param);
+                names.insert(param.name, own.name.into());
+                *param = own;
+            }
+        }
+    }
+    ctx.names.types.add_exp(&stm.exp);
 }
 
 /// Returns true if a statement is a combinator, or a loop or branch with one in it.
