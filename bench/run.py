@@ -28,6 +28,7 @@ from typing import Callable
 
 import results as store
 from ablation import figure_ablation, report_ablation
+from ad import figure_ad, report_ad
 from baseline import figure_baseline, programs_of_figures, report_baseline
 from basis import BASIS, BASIS_ENTRIES, figure_basis
 from builds import figure_builds, figure_generated, report_builds, report_generated
@@ -268,6 +269,7 @@ FIGURES = {
     "small": Figure(figure_small, report_small, "The mini-benchmarks on small inputs"),
     "basis": Figure(figure_basis, report_basis, "Library functions written in Futhark and built-in ones"),
     "users": Figure(figure_users, report_users, "Programs as users write them"),
+    "ad": Figure(figure_ad, report_ad, "Derivatives and their primals"),
     "rows": Figure(figure_rows, report_rows, "Reductions along the rows and columns of matrices of 32 MB"),
     "lanes": Figure(figure_lanes, report_lanes, "Programs with and without vector lanes"),
     "functions": Figure(figure_functions, report_functions, "Mathematical functions on one core"),

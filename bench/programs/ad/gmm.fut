@@ -29,7 +29,7 @@ def log_prior [k][l] (d: i64) (icfs: [k][l]f64) : f64 =
     let diagonal = map f64.exp (take d icf)
     let below = drop d icf
     in prior_gamma * prior_gamma / 2 * (dot diagonal diagonal + dot below below) - prior_m * f64.sum (take d icf)
-  in f64.sum (map component icfs) - f64.i64 k * constant
+  in f64.i64 k * constant - f64.sum (map component icfs)
 
 def log_likelihood [n][d][k][l] (xs: [n][d]f64) (alphas: [k]f64) (means: [k][d]f64) (icfs: [k][l]f64) : f64 =
   let factors = map (factor d) icfs

@@ -15,14 +15,17 @@ def inverse (a: complex) : complex =
   let square = a.0 * a.0 + a.1 * a.1
   in (a.0 / square, -a.1 / square)
 
+-- The derivative of `atan` in the reference compiler 0.25.32 is wrong.
+def arctan (x: f64) : f64 = f64.asin (x / f64.sqrt (1 + x * x))
+
 -- The phase factor of an angular momentum.
 def phase (radius: f64) (root: f64) (l: i32) : complex =
   let phi = radius * root
   let phi =
     if l == 0 then phi
-    else if l == 1 then phi - f64.atan phi
-    else if l == 2 then phi - f64.atan (3 * phi / (3 - phi * phi))
-    else phi - f64.atan (phi * (15 - phi * phi) / (15 - 6 * phi * phi))
+    else if l == 1 then phi - arctan phi
+    else if l == 2 then phi - arctan (3 * phi / (3 - phi * phi))
+    else phi - arctan (phi * (15 - phi * phi) / (15 - 6 * phi * phi))
   in (f64.cos (2 * phi), -f64.sin (2 * phi))
 
 def micro [w] (poles: [w][4][8]f64) (momenta: [w][4]i32) (fits: [w][3]f64) (radii: [4]f64) (x: f64)

@@ -14,6 +14,7 @@ mod basic;
 mod bin_order;
 mod branch;
 mod dense;
+mod element_tapes;
 mod exclusive;
 mod flat_map;
 mod hist;
@@ -24,6 +25,7 @@ mod reduce_special;
 mod scan;
 
 pub(crate) use accs::AccAdjoints;
+pub(crate) use element_tapes::SavedRead;
 pub(crate) use hist::is_sum;
 pub(crate) use loops::Tapes;
 
@@ -250,6 +252,7 @@ impl Ad<'_> {
         let Some(stm) = self.without_accumulators(stm)? else {
             return Ok(());
         };
+        let stm = self.from_tapes(stm);
         let active = stm.pat.iter().any(|param| self.active.contains(&param.name));
         if active && matches!(stm.exp, Exp::Loop { form: LoopForm::For { .. }, .. }) {
             return self.taped_loop(&stm);

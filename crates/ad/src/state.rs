@@ -3,7 +3,7 @@
 
 use crate::calls::Calls;
 use crate::forward::{AccTangents, Tangents};
-use crate::reverse::{AccAdjoints, Adjoints, Tapes};
+use crate::reverse::{AccAdjoints, Adjoints, SavedRead, Tapes};
 use ir::build::{Builder, Outer};
 use ir::soac::{Operator, Screma, Soac, Soacs};
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param, ReshapeKind};
@@ -34,6 +34,8 @@ pub(crate) struct Ad<'a> {
     pub acc_adjoints: AccAdjoints,
     /// The tapes of loops, by their first result.
     pub tapes: FxHashMap<Name, Tapes>,
+    /// Reads whose values a tape has, by the names that they bind.
+    pub saved_reads: FxHashMap<Name, SavedRead>,
     /// The tangents of active names.
     pub tangents: Tangents,
     /// The types of tangents in accumulators.
@@ -54,6 +56,7 @@ impl<'a> Ad<'a> {
             dense: None,
             acc_adjoints: AccAdjoints::default(),
             tapes: FxHashMap::default(),
+            saved_reads: FxHashMap::default(),
             tangents: Tangents::default(),
             acc_tangents: AccTangents::default(),
             acc_active: FxHashMap::default(),
@@ -65,6 +68,7 @@ impl<'a> Ad<'a> {
         self.active.clear();
         self.adjoints.clear();
         self.tapes.clear();
+        self.saved_reads.clear();
         self.tangents.clear();
         self.acc_tangents.clear();
         self.acc_active.clear();
@@ -171,6 +175,7 @@ impl Ad<'_> {
         let copies: Vec<Name> = copies.filter_map(|(_, copy)| copy.var()).collect();
         self.active.extend(copies);
         self.rename_iterations(map);
+        self.copy_saved_reads(map);
     }
 
     /// Maps a function of one row of each array; returns the results.

@@ -463,6 +463,8 @@ pub enum NotFusedReason {
     Attributes,
     /// Arrays, and not just scalars, would be computed after a scan.
     ArraysAfterScan,
+    /// A nest of sums would update accumulators, which prevents tiling.
+    NestOfSums,
     /// The fuel is used up.
     Fuel,
 }

@@ -26,7 +26,7 @@ const MAX_OPERATIONS: usize = 200;
 /// The number of dimensions, of more than one element each, up to which contributions are summed
 /// element by element. A mixture model's gradient by 25 matrices of 64 x 64 takes twice as long that
 /// way as by a reduction of arrays: the sums fuse with an accumulator's updates, and are not tiled.
-const MAX_DIMENSIONS: usize = 2;
+const MAX_DIMENSIONS: usize = 4;
 
 /// The contribution of an iteration to a free array.
 #[derive(Clone, Copy)]

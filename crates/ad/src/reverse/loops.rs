@@ -8,24 +8,53 @@
 //!         i = n - 1 - k; ps = tapes[i]; body; return sweep of body
 //! ```
 //!
-//! Tapes of values that the return sweep does not need are removed as dead code. The iterations of a
+//! Of arrays that are updated in place, only the elements that are read are saved ([`super::element_tapes`]). Tapes of
+//! values that the return sweep does not need are removed as dead code. The iterations of a
 //! `while` loop are counted first ([`crate::normalise`]).
 
 use super::Adjoint;
+use super::element_tapes::{Read, reads_of};
 use crate::state::{Ad, Result};
 use ir::Name;
+use ir::facts::Facts;
 use ir::soac::Soacs;
-use ir::syntax::{Atom, BasicOp, Body, Exp, LoopForm, LoopParam, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Shape, Type};
-use ir::walk::{Substitution, free_names, substitute_body};
+use ir::walk::{Substitution, free_names};
 use prim::{BinOp, ConvOp, PrimType, Scalar};
+use rustc_hash::FxHashMap;
 
-/// The tapes of a loop, by the names of its results.
+/// What a loop saves of a parameter.
 #[derive(Clone, Debug)]
-pub(crate) struct Tapes {
-    /// For each parameter, the array of its values at the beginning of each iteration; `None` for
-    /// accumulators.
-    tapes: Vec<Option<Name>>,
+pub(crate) enum Tape {
+    /// Nothing: the parameter is an accumulator.
+    Nothing,
+    /// The array of its values at the beginning of each iteration.
+    Values(Name),
+    /// The values of the reads of an array that is updated in place.
+    Reads(Vec<(Read, Name)>),
+}
+
+/// The tapes of a loop's parameters.
+pub(crate) type Tapes = Vec<Tape>;
+
+/// The tapes of a loop while it is built.
+#[derive(Default)]
+struct Building {
+    params: Vec<LoopParam<Soacs>>,
+    pat: Vec<Param<Soacs>>,
+}
+
+impl Building {
+    /// Adds a tape; returns its names inside of the loop and after it.
+    fn add(&mut self, ad: &mut Ad<'_>, init: Name) -> (Name, Name) {
+        let ty = ad.b.types.type_of(init).clone();
+        let (own, result) = (ad.b.param("tape", ty.clone()), ad.b.param("tape", ty));
+        let names = (own.name, result.name);
+        self.params.push(LoopParam { param: own, init: init.into(), consumed: true });
+        self.pat.push(result);
+        names
+    }
 }
 
 impl Ad<'_> {
@@ -37,52 +66,60 @@ impl Ad<'_> {
         self.at(&stm.aux);
         let count = self.iterations(*ty, *bound);
         let sizes: Vec<Name> = params.iter().map(|p| p.param.name).collect();
-        let mut all: Vec<LoopParam<Soacs>> = params.clone();
-        let mut pat = stm.pat.clone();
-        let mut tapes = Vec::new();
-        let mut tape_params = Vec::new();
-        for p in params {
+        let (mut building, mut tapes) = (Building::default(), Tapes::new());
+        // The tapes' names inside of the loop, by the value or read that they save.
+        let (mut of_values, mut of_reads) = (Vec::new(), FxHashMap::default());
+        for (at, p) in params.iter().enumerate() {
             let Some(elem) = p.param.ty.elem() else {
-                tapes.push(None);
-                tape_params.push(None);
+                tapes.push(Tape::Nothing);
                 continue;
             };
             let varies = |dim: &Dim| matches!(dim, Dim::Var(name) if sizes.contains(name));
             if p.param.ty.shape().iter().any(varies) {
                 return Err(self.unsupported("loops with arrays whose size changes"));
             }
-            let tape_ty = p.param.ty.array_of(count);
-            let scratch = BasicOp::Scratch { elem, shape: Shape::from_slice(tape_ty.shape()) };
-            let init = self.b.let_basic("tape", scratch);
-            let own = self.b.param("tape", tape_ty.clone());
-            let result = self.b.param("tape", tape_ty);
-            tapes.push(Some(result.name));
-            tape_params.push(Some(own.name));
-            all.push(LoopParam { param: own, init: init.into(), consumed: true });
-            pat.push(result);
+            if let Some(reads) = p.param.ty.is_array().then(|| reads_of(&p.param, at, body)).flatten() {
+                let mut saved = Vec::with_capacity(reads.len());
+                for read in reads {
+                    let tape = self.tape_of(&read, count)?;
+                    let (own, result) = building.add(self, tape);
+                    of_reads.insert(read.name, own);
+                    saved.push((read, result));
+                }
+                tapes.push(Tape::Reads(saved));
+                continue;
+            }
+            let shape = Shape::from_slice(p.param.ty.array_of(count).shape());
+            let tape = self.b.let_basic("tape", BasicOp::Scratch { elem, shape });
+            let (own, result) = building.add(self, tape);
+            of_values.push((p.param.name, own));
+            tapes.push(Tape::Values(result));
         }
         let outer = self.b.open();
         let at = self.b.convert(ConvOp::SExt, *ty, PrimType::I64, (*var).into());
-        let mut result = body.result.clone();
-        for (p, tape) in params.iter().zip(&tape_params) {
-            if let Some(tape) = tape {
-                result.push(self.b.update("tape", *tape, &[at], p.param.name.into()).into());
-            }
+        let mut next: FxHashMap<Name, Name> = FxHashMap::default();
+        for (value, tape) in of_values {
+            next.insert(tape, self.b.update("tape", tape, &[at], value.into()));
         }
-        self.b.put_back(body.stms.clone());
+        let before = of_reads.clone();
+        self.save_reads(body, &mut vec![at], &mut of_reads);
+        next.extend(before.into_iter().map(|(read, tape)| (tape, of_reads[&read])));
+        let saved = building.params.iter().map(|p| next[&p.param.name].into());
+        let result = body.result.iter().copied().chain(saved).collect();
         let body = self.b.close(outer, result);
-        let exp = Exp::Loop { params: all, form: LoopForm::For { var: *var, ty: *ty, bound: *bound }, body };
-        let mut aux = stm.aux.clone();
-        aux.facts = ir::facts::Facts::default();
+        let params = params.iter().cloned().chain(building.params).collect();
+        let pat = stm.pat.iter().cloned().chain(building.pat).collect();
+        let exp = Exp::Loop { params, form: LoopForm::For { var: *var, ty: *ty, bound: *bound }, body };
+        let aux = Aux { facts: Facts::default(), ..stm.aux.clone() };
         self.b.let_with(pat, aux, exp);
         if let Some(first) = stm.pat.first() {
-            self.tapes.insert(first.name, Tapes { tapes });
+            self.tapes.insert(first.name, tapes);
         }
         Ok(())
     }
 
     /// The number of iterations as a size.
-    fn iterations(&mut self, ty: PrimType, bound: Atom) -> Dim {
+    pub(super) fn iterations(&mut self, ty: PrimType, bound: Atom) -> Dim {
         let wide = match bound {
             Atom::Const(value) => Atom::i64(value.as_i64().unwrap_or(0)),
             Atom::Var(_) => self.b.convert(ConvOp::SExt, ty, PrimType::I64, bound),
@@ -97,7 +134,7 @@ impl Ad<'_> {
         let Exp::Loop { params, form: LoopForm::For { var, ty, bound }, body } = &stm.exp else {
             return Err(ir::PassError::bug("a while loop was not counted before differentiation"));
         };
-        let Some(Tapes { tapes }) = stm.pat.first().and_then(|first| self.tapes.get(&first.name)).cloned()
+        let Some(tapes) = stm.pat.first().and_then(|first| self.tapes.get(&first.name)).cloned()
         else {
             return Err(ir::PassError::bug("a loop has no tape"));
         };
@@ -180,16 +217,21 @@ impl Ad<'_> {
     fn iteration_body(
         &mut self,
         (params, var, body): (&[LoopParam<Soacs>], Name, &Body<Soacs>),
-        tapes: &[Option<Name>],
+        tapes: &[Tape],
         (i, at): (Atom, Atom),
     ) -> (Body<Soacs>, Vec<Name>) {
         let mut names = Vec::new();
         let mut map = Substitution::default();
         map.insert(var, i);
+        let mut all_reads = Vec::new();
         for (p, tape) in params.iter().zip(tapes) {
-            let name = match tape {
-                Some(tape) => self.b.index("saved", *tape, &[at]),
-                None => self.b.names.fresh("acc"),
+            let name = match (tape, &p.param.ty) {
+                (Tape::Values(tape), _) => self.b.index("saved", *tape, &[at]),
+                (Tape::Reads(reads), Type::Array { elem, shape }) => {
+                    all_reads.extend_from_slice(reads);
+                    self.b.let_basic("unread", BasicOp::Scratch { elem: *elem, shape: shape.clone() })
+                }
+                (Tape::Reads(_) | Tape::Nothing, _) => self.b.names.fresh("acc"),
             };
             if self.active.contains(&p.param.name) {
                 self.active.insert(name);
@@ -197,8 +239,6 @@ impl Ad<'_> {
             map.insert(p.param.name, name.into());
             names.push(name);
         }
-        let mut own = body.clone();
-        substitute_body(&mut own, &map);
-        (self.copy(&own, &mut Substitution::default()), names)
+        (self.copy_with_reads(body, map, at, &all_reads), names)
     }
 }

@@ -416,6 +416,7 @@ impl fmt::Display for NotFusedReason {
             Self::Accumulators => "the producer's accumulator updates cannot be fused",
             Self::Histogram => "a histogram fuses only with maps whose results it reads all",
             Self::ArrayOperator => "a histogram of arrays runs sequentially",
+            Self::NestOfSums => "a nest of sums is tiled apart from updates",
             Self::ArraysAfterScan => "arrays would be computed after a scan",
             Self::Fuel => "the fuel is used up",
         })

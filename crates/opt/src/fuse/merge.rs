@@ -21,7 +21,8 @@ use ir::remark::NotFusedReason;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{HistOp, Screma, Soac};
 use ir::syntax::{Atom, Attrs, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
-use ir::types::Type;
+use ir::types::{Dim, Type};
+use ir::walk::with_stack;
 use ir::{Name, NameTable, Soacs, TypeEnv};
 
 /// Returns true if the statement only maps, or scans by exact operators. These scans may run
@@ -57,6 +58,25 @@ fn no_scans(stm: &Stm<Soacs>) -> bool {
 
 pub(super) fn passes_accumulators(stm: &Stm<Soacs>) -> bool {
     stm.pat.iter().any(|param| matches!(param.ty, Type::Acc { .. }))
+}
+
+/// Returns true if a map's rows are arrays of reductions, as those of a matrix product. Such a nest is tiled, which
+/// updates of accumulators in it would prevent; its result is small beside the elements that it reads.
+fn is_nest_of_sums(stm: &Stm<Soacs>) -> bool {
+    fn reduces(body: &Body<Soacs>) -> bool {
+        body.stms.iter().any(|stm| match &stm.exp {
+            Exp::Op(Soac::Screma(screma)) => {
+                let long = matches!(screma.width, Dim::Var(_)) && !screma.scan_reduce.reduces.is_empty();
+                long || with_stack(|| reduces(&screma.map.body))
+            }
+            _ => false,
+        })
+    }
+    let Exp::Op(Soac::Screma(screma)) = &stm.exp else {
+        return false;
+    };
+    let is_matrix = |param: &Param<Soacs>| param.ty.rank() > 1;
+    screma.scan_reduce.is_map() && stm.pat.iter().all(is_matrix) && reduces(&screma.map.body)
 }
 
 /// Returns true if a lambda has no array parameters: a combinator with accumulators after a scan
@@ -145,6 +165,7 @@ pub(super) fn possible(
     // A scan computes its map twice, so the map must not update anything.
     let once = is_map(producer) && no_scans(consumer);
     or(once || !passes_accumulators(producer), NotFusedReason::Accumulators)?;
+    or(!(passes_accumulators(consumer) && is_nest_of_sums(producer)), NotFusedReason::NestOfSums)?;
     match &consumer.exp {
         Exp::Op(Soac::Hist { width: other, inputs: _, map: _, ops }) => {
             or(width == other, NotFusedReason::Widths)?;
