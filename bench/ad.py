@@ -1,96 +1,21 @@
-"""The figure `ad`: derivatives and their primals in Bindrune, the reference compiler and JAX."""
+"""The figure `ad`: derivatives and their primals in Bindrune, the reference compiler, JAX and GradBench's C++."""
 
-import importlib.util
-import json
 import math
 import random
 import statistics
-import subprocess
-import sys
 
 from ad_cases import CASES, GROUPS
-from harness import HERE, WORK, Implementation, build_all, compiler
+from ad_peers import ALL_THREADS, ONE_THREAD, Failure, Library, executables, gradbench, libraries
+from harness import WORK, compiler
 from results import geometric_mean, number, table
 from users import WARM, agree_loosely
-from values import parse
 
-PROGRAMS = HERE / "programs" / "ad"
-SCRIPT = HERE / "peers" / "ad.py"
 ENTRIES = ["primal", "derivative"]
-ONE_THREAD, ALL_THREADS, FASTEST = "bindrune, 1 thread", "bindrune", "the fastest peer"
-# The core that JAX has on its own.
-CORE = 0
-# The time limit of a process in seconds, and the microseconds that the measured runs of a process may take.
-LIMIT = 120
+FASTEST = "the fastest peer"
+# The microseconds that the measured runs of a process may take.
 BUDGET = 500_000
 # Of longer results, every 97th element is compared, and the extreme ones.
 COMPARED = 1_000_000
-
-
-class Failure(Exception):
-    """A run that failed, with the reason."""
-
-
-class Executable(Implementation):
-    """An executable of Bindrune or of the reference compiler."""
-
-    def run(self, case, entry, data, runs):
-        """Microseconds of each run after a warm-up run, and the results."""
-        out, times = WORK / "ad.out", WORK / "ad.times"
-        command = [*self.command, "-e", getattr(case, entry), "-b", "-t", times, "-r", runs]
-        with open(data, "rb") as source, open(out, "wb") as target:
-            try:
-                done = subprocess.run(
-                    [str(word) for word in command], stdin=source, stdout=target, stderr=subprocess.PIPE, timeout=LIMIT
-                )
-            except subprocess.TimeoutExpired:
-                raise Failure(f"takes more than {LIMIT} seconds") from None
-        if done.returncode:
-            message = done.stderr.decode(errors="replace").strip().split("\n")[0]
-            raise Failure(f"exits with {done.returncode}: {message}")
-        # Executables count whole microseconds.
-        return [max(float(line), 1.0) for line in times.read_text().split()], parse(out.read_bytes())
-
-
-class Library(Implementation):
-    """A process with JAX that measures on request; it keeps what it has compiled."""
-
-    def __init__(self, name, command):
-        super().__init__(name, command)
-        words = [str(word) for word in command]
-        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def run(self, case, entry, data, runs):
-        """Microseconds of each run after a warm-up run, and the results; None without the program."""
-        out = WORK / "ad.out"
-        print(json.dumps([case.peer, entry, str(data), str(out), runs]), file=self.process.stdin, flush=True)
-        answer = json.loads(self.process.stdout.readline() or '"has ended"')
-        if isinstance(answer, str):
-            raise Failure(answer)
-        return answer and (answer, parse(out.read_bytes()))
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
-def libraries(warnings):
-    """JAX on one core and on all of them, if it is installed."""
-    if importlib.util.find_spec("jax") is None:
-        warnings.add("JAX is not installed")
-        return []
-    command = [sys.executable, SCRIPT]
-    return [Library("JAX, 1 core", [*command, CORE]), Library("JAX", command)]
-
-
-def executables(program, warnings):
-    """Bindrune on one thread and on all of them, and the reference compiler's back ends."""
-    found = []
-    for name, exe in build_all(PROGRAMS / f"{program}.fut", f"ad-{program}", warnings).items():
-        if name == "bindrune":
-            found.append(Executable(ONE_THREAD, [exe, "--num-threads", 1]))
-        found.append(Executable(name, [exe]))
-    return found
 
 
 def thinned(values):
@@ -154,7 +79,7 @@ def figure_ad(options, warnings):
     if not compiler():
         warnings.add("bindrune is not built")
         return {"microseconds": {}, "agree": True}
-    peers, built, rows, good = libraries(warnings), {}, {}, True
+    peers, built, rows, good = [*gradbench(warnings), *libraries(warnings)], {}, {}, True
     for name, case in CASES.items():
         if options.case not in name:
             continue
@@ -167,7 +92,8 @@ def figure_ad(options, warnings):
         print(name, *(f"{impl} {brief(times)}" for impl, times in rows[name].items()), sep="; ", flush=True)
         data.unlink()
     for each in peers:
-        each.close()
+        if isinstance(each, Library):
+            each.close()
     return {"microseconds": rows, "agree": good}
 
 

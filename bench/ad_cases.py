@@ -92,12 +92,21 @@ def quantised(n):
     return generate
 
 
+def factors(*shape):
+    """Numbers whose logarithms are symmetric about 0: products neither overflow nor vanish."""
+    def generate(source):
+        entries = (math.exp((source.random() - 0.5) / 100) for _ in range(math.prod(shape)))
+        return matrix("f32", shape, array.array("f", entries))
+
+    return generate
+
+
 def near_unit(n, size):
-    """Matrices near the unit matrix, whose products stay small."""
+    """Matrices near the unit matrix, for the same reason."""
     unit = [float(i == j) for i in range(size) for j in range(size)]
 
     def generate(source):
-        entries = (x + (source.random() - 0.5) / 5000 for _ in range(n) for x in unit)
+        entries = (x + (source.random() - 0.5) / 100 for _ in range(n) for x in unit)
         return matrix("f32", (n, size * size), array.array("f", entries))
 
     return generate
@@ -129,25 +138,24 @@ def seeds(*shape):
     return f32(*shape, low=0.5, high=1.5)
 
 
-# Factors whose products stay near 1.
-FACTORS = {"low": 0.9999, "high": 1.0001}
 PAIRS, VECTORS = SCALARS // 2, SCALARS // 10
 # The part of the entry point's name, the number of elements, their shape as far as it is the shape of bins, and the
 # arguments.
 OPERATORS = {
     "+": ("plus", SCALARS, [], [f32(SCALARS, low=0, high=1)]),
     "min": ("least", SCALARS, [], [f32(SCALARS)]),
-    "*": ("product", SCALARS, [], [f32(SCALARS, **FACTORS)]),
-    "linear functions": ("linear", PAIRS, [], [f32(PAIRS), f32(PAIRS, **FACTORS)]),
+    "*": ("product", SCALARS, [], [factors(SCALARS)]),
+    "linear functions": ("linear", PAIRS, [], [f32(PAIRS), factors(PAIRS)]),
     "sums of products": ("pairs", PAIRS, [], [f32(PAIRS, low=0, high=1)] * 2),
     "vectors +": ("vector_plus", VECTORS, [10], [f32(VECTORS, 10, low=0, high=1)]),
-    "vectors *": ("vector_product", VECTORS, [10], [f32(VECTORS, 10, **FACTORS)]),
+    "vectors *": ("vector_product", VECTORS, [10], [factors(VECTORS, 10)]),
     "matrices 2x2": ("matrices2", SCALARS // 4, [4], [near_unit(SCALARS // 4, 2)]),
     "matrices 3x3": ("matrices3", SCALARS // 9, [9], [near_unit(SCALARS // 9, 3)]),
     "saturating +": ("saturating_plus", SCALARS, [], [quantised(SCALARS)]),
 }
 IN_REDUCTIONS = [name for name in OPERATORS if name != "saturating +"]
-IN_HISTOGRAMS = [name for name in OPERATORS if name not in ("vectors *", "matrices 3x3")]
+# Operators of histograms are commutative.
+IN_HISTOGRAMS = ["+", "min", "*", "sums of products", "vectors +", "saturating +"]
 
 
 def operators(kind, names):

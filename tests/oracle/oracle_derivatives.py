@@ -103,6 +103,40 @@ def of_loop(xs):
 
 
 @oracle(REVERSE, "[]f64")
+def of_updates(xs):
+    def f(xs):
+        ys = list(xs)
+        for _ in range(3):
+            for i in range(len(ys) - 2):
+                if real(ys[i]) > 0:
+                    ys[i + 1] = (ys[i] * ys[i + 2] + ys[i + 1]) / 3
+                elif i % 3 != 0:
+                    ys[i] = ys[i + 1] * 2
+                    ys[i + 2] = ys[i] * ys[i + 1]
+        return sum(y * y for y in ys)
+
+    return gradient(f, xs)
+
+
+@oracle(REVERSE, "[][]f64", "[]f64")
+def of_elimination(xss, ys):
+    def f(xss, ys):
+        n = len(xss)
+        a = [
+            [sum(x * z * y * y for x, z, y in zip(xss[i], xss[j], ys)) + 2 * (i == j) for j in range(n)]
+            for i in range(n)
+        ]
+        for k in range(n):
+            for i in range(k + 1, n):
+                a[i][k] = a[i][k] / a[k][k]
+                for j in range(k + 1, n):
+                    a[i][j] = a[i][j] - a[i][k] * a[k][j]
+        return sum(cmath.log(a[i][i]) for i in range(n)) + a[n - 1][0]
+
+    return gradients(f, xss, ys)
+
+
+@oracle(REVERSE, "[]f64")
 def of_branches(xs):
     def g(x, xs):
         if real(x) > 0:

@@ -1,6 +1,6 @@
 -- Reductions, scans and generalised histograms by operator, and their derivatives: the operators of Bruun, Larsen,
--- Schenck and Oancea, "Reverse-Mode AD of Multi-Reduce and Scan in Futhark" (IFL 2023), and histograms of linear
--- functions and matrices. Seeds are 1 for reductions, the argument for scans, and given for histograms.
+-- Schenck and Oancea, "Reverse-Mode AD of Multi-Reduce and Scan in Futhark" (IFL 2023). Seeds are 1 for reductions, the
+-- argument for scans, and given for histograms.
 
 -- The composition of the functions that x maps to a.0 + a.1 x.
 def compose (a: (f32, f32)) (b: (f32, f32)) : (f32, f32) = (b.0 + b.1 * a.0, a.1 * b.1)
@@ -153,14 +153,6 @@ entry histogram_vector_plus [n][m][k] (bins: [n]i64) (_seeds: [k][m]f32) (xs: [n
 entry histogram_vector_plus_derivative [n][m][k] (bins: [n]i64) (seeds: [k][m]f32) (xs: [n][m]f32) : [n][m]f32 =
   vjp (histogram_vector_plus bins seeds) xs seeds
 
-def histogram_linear_of [n] (k: i64) (bins: [n]i64) (xs: [n](f32, f32)) : [k](f32, f32) = hist compose (0, 1) k bins xs
-
-entry histogram_linear [n][k] (bins: [n]i64) (_seeds: [k]f32) (as: [n]f32) (bs: [n]f32) : ([k]f32, [k]f32) =
-  unzip (histogram_linear_of k bins (zip as bs))
-
-entry histogram_linear_derivative [n][k] (bins: [n]i64) (seeds: [k]f32) (as: [n]f32) (bs: [n]f32) : ([n]f32, [n]f32) =
-  unzip (vjp (histogram_linear_of k bins) (zip as bs) (zip seeds seeds))
-
 def histogram_pairs_of [n] (k: i64) (bins: [n]i64) (xs: [n](f32, f32)) : [k](f32, f32) =
   hist sum_of_products (0, 0) k bins xs
 
@@ -169,9 +161,3 @@ entry histogram_pairs [n][k] (bins: [n]i64) (_seeds: [k]f32) (as: [n]f32) (bs: [
 
 entry histogram_pairs_derivative [n][k] (bins: [n]i64) (seeds: [k]f32) (as: [n]f32) (bs: [n]f32) : ([n]f32, [n]f32) =
   unzip (vjp (histogram_pairs_of k bins) (zip as bs) (zip seeds seeds))
-
-entry histogram_matrices2 [n][k] (bins: [n]i64) (_seeds: [k][4]f32) (xs: [n][4]f32) : [k][4]f32 =
-  map matrix2_array (hist multiply2 unit2 k bins (map matrix2_of xs))
-
-entry histogram_matrices2_derivative [n][k] (bins: [n]i64) (seeds: [k][4]f32) (xs: [n][4]f32) : [n][4]f32 =
-  vjp (histogram_matrices2 bins seeds) xs seeds

@@ -27,6 +27,7 @@ mod normalise;
 mod reverse;
 mod scalars;
 mod state;
+mod strip_mine;
 
 use crate::calls::Calls;
 use crate::state::{Ad, Result};

@@ -4,6 +4,7 @@
 //!
 //! Fusion joins again what is split here.
 
+use crate::strip_mine::Counted;
 use crate::state::{Ad, Result};
 use ir::Name;
 use ir::operator_map::{element_operator, operator_map};
@@ -44,7 +45,9 @@ impl Ad<'_> {
             Exp::Loop { params, form, body } => {
                 let body = self.normalise(body)?;
                 match form {
-                    LoopForm::For { .. } => self.b.let_with(pat, aux, Exp::Loop { params, form, body }),
+                    LoopForm::For { var, ty, bound } => {
+                        self.strip_mined(pat, aux, Counted { params, var, ty, bound, body });
+                    }
                     LoopForm::While { cond } => self.counted(pat, aux, (params, cond, body)),
                 }
             }
@@ -398,8 +401,8 @@ impl Ad<'_> {
         self.b.let_with(results, aux.clone(), exp);
         let var = self.b.names.fresh("i");
         self.b.types.set(var, Type::I64);
-        let form = LoopForm::For { var, ty: PrimType::I64, bound: result.name.into() };
-        self.b.let_with(pat, aux, Exp::Loop { params, form, body });
+        let bound = result.name.into();
+        self.strip_mined(pat, aux, Counted { params, var, ty: PrimType::I64, bound, body });
     }
 }
 

@@ -232,3 +232,43 @@ entry of_softmax [n][m] (xss: [n][m]f64) (ys: [m]f64) : ([n][m]f64, [m]f64) =
       in map (/ sum) es
     in f64.sum (map (\xs -> f64.log (f64.sum (map2 (\p y -> p * y * y) (softmax xs) ys))) xss)
   in vjp f (xss, ys) 1
+
+-- ==
+-- entry: of_updates
+-- input { [0.5f64] }
+-- output { [1.0f64] }
+-- input { [0.5f64, -1.25f64, 2.0f64, 0.75f64, 1.5f64, -0.25f64, 0.125f64] }
+-- output { [5.958554384684564f64, 0.0f64, 6.68683695509773f64, 0.0f64, 1.1970457350319719f64, 1.6140358993344721f64, 0.2631960263837423f64] }
+entry of_updates [n] (xs: [n]f64) : [n]f64 =
+  let f (xs: [n]f64) =
+    let ys =
+      loop ys = copy xs for _t < 3i32 do
+        loop ys for i < i32.i64 n - 2 do
+          if ys[i] > 0 then ys with [i + 1] = (ys[i] * ys[i + 2] + ys[i + 1]) / 3
+          else if i % 3 == 0 then ys
+          else
+            let ys = ys with [i] = ys[i + 1] * 2
+            in ys with [i + 2] = ys[i] * ys[i + 1]
+    in f64.sum (map (\y -> y * y) ys)
+  in vjp f xs 1
+
+-- ==
+-- entry: of_elimination
+-- input { [[0.5f64, -1.25f64], [2.0f64, 0.75f64], [1.5f64, -0.25f64]] [0.25f64, 1.5f64] }
+-- output { [[0.05202209641313109f64, -0.7823939451172316f64], [0.09777020476512235f64, 0.47169423308557856f64], [0.08585183861051372f64, -0.6840379006931729f64]] [1.4013168626103236f64, 1.0018483875893445f64] }
+-- input { [[0.5f64, -1.25f64, 1.0f64]] [0.25f64, 1.5f64, -1.0f64] }
+-- output { [[0.07206937799043062f64, -6.486244019138756f64, 2.3062200956937797f64]] [0.14413875598086123f64, 5.405203349282297f64, -2.3062200956937797f64] }
+entry of_elimination [n][m] (xss: [n][m]f64) (ys: [m]f64) : ([n][m]f64, [m]f64) =
+  let f (xss: [n][m]f64, ys: [m]f64) =
+    let start =
+      tabulate_2d n n (\i j -> f64.sum (map3 (\x z y -> x * z * y * y) xss[i] xss[j] ys) + 2 * f64.bool (i == j))
+    let a =
+      loop a = start for k < n do
+        loop a for i < n - k - 1 do
+          let i = i + k + 1
+          let a = a with [i, k] = a[i, k] / a[k, k]
+          in loop a for j < n - k - 1 do
+               let j = j + k + 1
+               in a with [i, j] = a[i, j] - a[i, k] * a[k, j]
+    in f64.sum (tabulate n (\i -> f64.log a[i, i])) + a[n - 1, 0]
+  in vjp f (xss, ys) 1

@@ -23,11 +23,6 @@ use std::collections::BTreeMap;
 /// The number of operations of an element up to which it is computed on demand.
 const MAX_OPERATIONS: usize = 200;
 
-/// The number of dimensions, of more than one element each, up to which contributions are summed
-/// element by element. A mixture model's gradient by 25 matrices of 64 x 64 takes twice as long that
-/// way as by a reduction of arrays: the sums fuse with an accumulator's updates, and are not tiled.
-const MAX_DIMENSIONS: usize = 4;
-
 /// The contribution of an iteration to a free array.
 #[derive(Clone, Copy)]
 pub(super) struct Contribution {
@@ -139,9 +134,6 @@ impl Ad<'_> {
         leaves: &mut Leaves,
     ) -> bool {
         let ty = self.b.types.type_of(contribution.to).clone();
-        if several(ty.shape().iter().copied()) > MAX_DIMENSIONS {
-            return false;
-        }
         let outer = self.b.open();
         let before = leaves.clone();
         let index: Vec<Atom> = ty.shape().iter().map(|_| self.b.param("k", Type::I64).name.into()).collect();

@@ -119,7 +119,7 @@ impl Ad<'_> {
     }
 
     /// The number of iterations as a size.
-    pub(super) fn iterations(&mut self, ty: PrimType, bound: Atom) -> Dim {
+    pub(crate) fn iterations(&mut self, ty: PrimType, bound: Atom) -> Dim {
         let wide = match bound {
             Atom::Const(value) => Atom::i64(value.as_i64().unwrap_or(0)),
             Atom::Var(_) => self.b.convert(ConvOp::SExt, ty, PrimType::I64, bound),
