@@ -88,6 +88,12 @@ struct Innermost<'a> {
 }
 
 impl VisitMut<Soacs> for Innermost<'_> {
+    fn lambda(&mut self, lambda: &mut Lambda<Soacs>) {
+        self.ad.lambdas += 1;
+        self.walk_lambda(lambda);
+        self.ad.lambdas -= 1;
+    }
+
     fn body(&mut self, body: &mut Body<Soacs>) {
         let outer = self.ad.b.open();
         for mut stm in std::mem::take(&mut body.stms) {
@@ -195,7 +201,10 @@ impl Ad<'_> {
 
     fn vjp(&mut self, pat: Vec<Param<Soacs>>, aux: &Aux, derivative: Derivative) -> Result {
         let Derivative { args, seeds, directions, lambda } = derivative;
-        let (body, params) = self.prepare(&args, lambda)?;
+        self.splits_loops = self.lambdas == 0;
+        let prepared = self.prepare(&args, lambda);
+        self.splits_loops = false;
+        let (body, params) = prepared?;
         // The forward sweep is the same for all directions.
         for stm in &body.stms {
             self.forward_sweep(stm)?;

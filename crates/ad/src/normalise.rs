@@ -4,8 +4,8 @@
 //!
 //! Fusion joins again what is split here.
 
-use crate::strip_mine::Counted;
 use crate::state::{Ad, Result};
+use crate::strip_mine::Counted;
 use ir::Name;
 use ir::operator_map::{element_operator, operator_map};
 use ir::scan_reduce::ScanReduce;
@@ -27,9 +27,17 @@ impl Ad<'_> {
         Ok(self.b.close(outer, body.result))
     }
 
+    /// A body inside of a statement in that form.
+    fn normalise_inside(&mut self, body: Body<Soacs>) -> Result<Body<Soacs>> {
+        let splits_loops = std::mem::take(&mut self.splits_loops);
+        let body = self.normalise(body);
+        self.splits_loops = splits_loops;
+        body
+    }
+
     fn normalise_lambda(&mut self, lambda: &mut Lambda<Soacs>) -> Result {
         let body = std::mem::replace(&mut lambda.body, Body { stms: Vec::new(), result: Vec::new() });
-        lambda.body = self.normalise(body)?;
+        lambda.body = self.normalise_inside(body)?;
         Ok(())
     }
 
@@ -38,12 +46,12 @@ impl Ad<'_> {
         match exp {
             Exp::Basic(_) | Exp::Apply { .. } => self.b.let_with(pat, aux, exp),
             Exp::If { cond, then_body, else_body } => {
-                let then_body = self.normalise(then_body)?;
-                let else_body = self.normalise(else_body)?;
+                let then_body = self.normalise_inside(then_body)?;
+                let else_body = self.normalise_inside(else_body)?;
                 self.b.let_with(pat, aux, Exp::If { cond, then_body, else_body });
             }
             Exp::Loop { params, form, body } => {
-                let body = self.normalise(body)?;
+                let body = self.normalise_inside(body)?;
                 match form {
                     LoopForm::For { var, ty, bound } => {
                         self.strip_mined(pat, aux, Counted { params, var, ty, bound, body });

@@ -13,6 +13,7 @@ mod accs;
 mod basic;
 mod bin_order;
 mod branch;
+mod checkpoints;
 mod dense;
 mod element_tapes;
 mod exclusive;
@@ -25,7 +26,8 @@ mod reduce_special;
 mod scan;
 
 pub(crate) use accs::AccAdjoints;
-pub(crate) use element_tapes::SavedRead;
+pub(crate) use checkpoints::Segments;
+pub(crate) use element_tapes::{SavedRead, reads_of};
 pub(crate) use hist::is_sum;
 pub(crate) use loops::Tapes;
 
@@ -255,7 +257,11 @@ impl Ad<'_> {
         let stm = self.from_tapes(stm);
         let active = stm.pat.iter().any(|param| self.active.contains(&param.name));
         if active && matches!(stm.exp, Exp::Loop { form: LoopForm::For { .. }, .. }) {
-            return self.taped_loop(&stm);
+            let first = stm.pat.first().map(|param| param.name);
+            return match first.and_then(|first| Some((first, *self.segment_lengths.get(&first)?))) {
+                Some((first, length)) => self.loop_over_segments(&stm, first, length),
+                None => self.taped_loop(&stm, None),
+            };
         }
         self.b.let_with(stm.pat, stm.aux, stm.exp);
         Ok(())

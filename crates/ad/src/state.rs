@@ -3,7 +3,7 @@
 
 use crate::calls::Calls;
 use crate::forward::{AccTangents, Tangents};
-use crate::reverse::{AccAdjoints, Adjoints, SavedRead, Tapes};
+use crate::reverse::{AccAdjoints, Adjoints, SavedRead, Segments, Tapes};
 use ir::build::{Builder, Outer};
 use ir::soac::{Operator, Screma, Soac, Soacs};
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param, ReshapeKind};
@@ -34,6 +34,14 @@ pub(crate) struct Ad<'a> {
     pub acc_adjoints: AccAdjoints,
     /// The tapes of loops, by their first result.
     pub tapes: FxHashMap<Name, Tapes>,
+    /// Loops over segments, by their first result: the greatest length of a segment.
+    pub segment_lengths: FxHashMap<Name, Dim>,
+    /// Loops over segments after their forward sweep.
+    pub segments: FxHashMap<Name, Segments>,
+    /// The number of lambdas around the derivative.
+    pub lambdas: usize,
+    /// True if loops may be split into segments: in reverse mode, outside of other loops, branches and lambdas.
+    pub splits_loops: bool,
     /// Reads whose values a tape has, by the names that they bind.
     pub saved_reads: FxHashMap<Name, SavedRead>,
     /// The tangents of active names.
@@ -56,6 +64,10 @@ impl<'a> Ad<'a> {
             dense: None,
             acc_adjoints: AccAdjoints::default(),
             tapes: FxHashMap::default(),
+            segment_lengths: FxHashMap::default(),
+            segments: FxHashMap::default(),
+            lambdas: 0,
+            splits_loops: false,
             saved_reads: FxHashMap::default(),
             tangents: Tangents::default(),
             acc_tangents: AccTangents::default(),
@@ -69,6 +81,8 @@ impl<'a> Ad<'a> {
         self.adjoints.clear();
         self.tapes.clear();
         self.saved_reads.clear();
+        self.segment_lengths.clear();
+        self.segments.clear();
         self.tangents.clear();
         self.acc_tangents.clear();
         self.acc_active.clear();

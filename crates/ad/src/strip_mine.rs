@@ -1,4 +1,4 @@
-//! Strip-mining: a loop with the attribute `stripmine(N)` becomes `N` nested loops.
+//! Strip-mining: a loop with the attribute `stripmine(N)` becomes `N` nested loops, and one that saves arrays two.
 //!
 //! ```text
 //! loop ps = init for i < n do body
@@ -9,14 +9,21 @@
 //!
 //! The reverse derivative of each loop saves the values of its parameters, those of inner loops for one iteration of the
 //! outer one at a time. So a tape has about `N r` states in place of `n`, and each iteration runs up to `N` times more.
+//!
+//! A loop without the attribute that saves arrays, outside of other scopes, is a loop over segments
+//! ([`crate::reverse`]): there is one segment unless all states take more than [`MAX_TAPE`].
 
+use crate::reverse::reads_of;
 use crate::state::Ad;
+use ir::Name;
 use ir::facts::Facts;
 use ir::soac::Soacs;
 use ir::syntax::{Atom, Attr, Aux, Body, Exp, LoopForm, LoopParam, Param};
 use ir::types::{Dim, Type};
-use ir::Name;
-use prim::{BinOp, ConvOp, PrimType, UnOp};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
+
+/// The bytes of states up to which a loop saves all of them.
+const MAX_TAPE: i64 = 256 << 20;
 
 /// The greatest number of nested loops.
 const MAX_DEPTH: u32 = 16;
@@ -28,6 +35,27 @@ pub(crate) struct Counted {
     pub ty: PrimType,
     pub bound: Atom,
     pub body: Body<Soacs>,
+}
+
+impl Counted {
+    fn changes_sizes(&self) -> bool {
+        let is_param =
+            |dim: &Dim| matches!(dim, Dim::Var(size) if self.params.iter().any(|p| p.param.name == *size));
+        self.params.iter().any(|p| p.param.ty.shape().iter().any(is_param))
+    }
+
+    /// The types of arrays of variable sizes whose values a tape has. None if there are accumulators.
+    fn saved_arrays(&self) -> Vec<Type> {
+        if self.params.iter().any(|p| matches!(p.param.ty, Type::Acc { .. })) {
+            return Vec::new();
+        }
+        let is_saved = |at: usize, ty: &Type| {
+            ty.shape().iter().any(|dim| matches!(dim, Dim::Var(_)))
+                && reads_of(&self.params[at].param, at, &self.body).is_none()
+        };
+        let types = self.params.iter().map(|p| &p.param.ty).enumerate();
+        types.filter(|(at, ty)| is_saved(*at, ty)).map(|(_, ty)| ty.clone()).collect()
+    }
 }
 
 /// The nest that is being built.
@@ -43,18 +71,16 @@ struct Nest<'a> {
 }
 
 impl Ad<'_> {
-    /// Appends a counted loop, strip-mined if it has the attribute. Loops whose arrays change their sizes remain as they
-    /// are.
+    /// Appends a counted loop: strip-mined if it has the attribute, and as a loop over segments if it may be and saves
+    /// arrays. Loops whose arrays change their sizes remain as they are.
     pub(crate) fn strip_mined(&mut self, pat: Vec<Param<Soacs>>, aux: Aux, counted: Counted) {
         let depth = aux.attrs.iter().find_map(|attr| match attr {
             Attr::StripMine(depth) => Some((*depth).min(MAX_DEPTH)),
             _ => None,
         });
-        let is_param = |dim: &Dim| {
-            matches!(dim, Dim::Var(size) if counted.params.iter().any(|p| p.param.name == *size))
-        };
-        let varies = counted.params.iter().any(|p| p.param.ty.shape().iter().any(is_param));
-        let Some(depth) = depth.filter(|depth| *depth > 1 && !varies) else {
+        let saved = if depth.is_none() && self.splits_loops { counted.saved_arrays() } else { Vec::new() };
+        let depth = depth.or((!saved.is_empty()).then_some(2));
+        let Some(depth) = depth.filter(|depth| *depth > 1 && !counted.changes_sizes()) else {
             let Counted { params, var, ty, bound, body } = counted;
             let exp = Exp::Loop { params, form: LoopForm::For { var, ty, bound }, body };
             return self.b.let_with(pat, aux, exp);
@@ -62,7 +88,10 @@ impl Ad<'_> {
         self.at(&aux);
         let aux = Aux { facts: Facts::default(), ..aux };
         let total = self.iterations(counted.ty, counted.bound).atom().unwrap_or(Atom::i64(0));
-        let root = self.root(total, depth);
+        let mut root = self.root(total, depth);
+        if !saved.is_empty() {
+            root = self.segment_length(total, root, &saved);
+        }
         let mut sizes = vec![Atom::i64(1)];
         for _ in 1..depth {
             let size = sizes.last().copied().unwrap_or(root);
@@ -71,9 +100,30 @@ impl Ad<'_> {
         let nest = Nest { counted: &counted, aux, total, root, sizes };
         let inits = counted.params.iter().map(|p| p.init).collect();
         let results = self.mined_level(&nest, nest.sizes.len() - 1, Atom::i64(0), inits);
+        if let (false, Some(first)) = (saved.is_empty(), results.first()) {
+            let length = root.constant().and_then(Scalar::as_i64).map(Dim::Const);
+            self.segment_lengths.insert(*first, length.or(root.var().map(Dim::Var)).unwrap_or(Dim::Const(1)));
+        }
         for (param, result) in pat.iter().zip(results) {
             self.bind(param, result.into());
         }
+    }
+
+    /// The number of iterations in a segment: all, unless their states take more than [`MAX_TAPE`].
+    fn segment_length(&mut self, total: Atom, root: Atom, saved: &[Type]) -> Atom {
+        let mut state = Atom::i64(0);
+        for ty in saved {
+            let bytes = ty.elem().map_or(1, PrimType::size);
+            let mut size = Atom::i64(bytes.cast_signed());
+            for dim in ty.shape() {
+                size = self.b.mul_i64(size, dim.atom().unwrap_or(Atom::i64(1)));
+            }
+            state = self.b.add_i64(state, size);
+        }
+        let all = self.b.binary(BinOp::SMax, PrimType::I64, total, Atom::i64(1));
+        let most = self.b.binary(BinOp::SDiv, PrimType::I64, Atom::i64(MAX_TAPE), all.into());
+        let fits = self.b.compare(CmpOp::SLe, PrimType::I64, state, most.into());
+        self.b.select(PrimType::I64, fits.into(), all.into(), root).into()
     }
 
     /// The least power of two whose `depth`-th power is no less than a number.
@@ -124,10 +174,8 @@ impl Ad<'_> {
             self.mined_level(nest, level - 1, at, inits).into_iter().map(Atom::from).collect()
         };
         let body = self.b.close(outer, result);
-        let results: Vec<Param<Soacs>> = params
-            .iter()
-            .map(|p| self.b.param("mined", p.param.ty.clone()))
-            .collect();
+        let results: Vec<Param<Soacs>> =
+            params.iter().map(|p| self.b.param("mined", p.param.ty.clone())).collect();
         let names = results.iter().map(|param| param.name).collect();
         let form = LoopForm::For { var: counter, ty: PrimType::I64, bound };
         self.b.let_with(results, nest.aux.clone(), Exp::Loop { params: own, form, body });

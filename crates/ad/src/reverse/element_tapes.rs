@@ -14,11 +14,11 @@
 //! of iterations does not depend on the outer loop; such a tape has a dimension for each loop.
 
 use crate::state::{Ad, Result};
+use ir::Name;
 use ir::facts::Facts;
 use ir::soac::Soacs;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Shape, Type};
-use ir::Name;
 use ir::walk::{Substitution, binders, sub_bodies, used_names, with_stack};
 use prim::{ConvOp, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -45,7 +45,7 @@ pub(crate) struct SavedRead {
 }
 
 /// The reads of a loop parameter, if all of its uses are reads, updates, and the next iteration.
-pub(super) fn reads_of(param: &Param<Soacs>, position: usize, body: &Body<Soacs>) -> Option<Vec<Read>> {
+pub(crate) fn reads_of(param: &Param<Soacs>, position: usize, body: &Body<Soacs>) -> Option<Vec<Read>> {
     let bound: FxHashSet<Name> = binders(body).into_iter().collect();
     let mut uses = Uses {
         rank: variable(param.ty.shape()),
@@ -194,7 +194,9 @@ impl Ad<'_> {
                     let exp = Exp::If { cond: *cond, then_body, else_body };
                     self.with_tapes(stm, exp, &inner, tapes);
                 }
-                Exp::Loop { params, form: form @ LoopForm::For { var, ty, .. }, body } if !inner.is_empty() => {
+                Exp::Loop { params, form: form @ LoopForm::For { var, ty, .. }, body }
+                    if !inner.is_empty() =>
+                {
                     let (mut params, mut own) = (params.clone(), tapes.clone());
                     for read in &inner {
                         let param = self.b.param("tape", self.b.types.type_of(tapes[read]).clone());
@@ -283,12 +285,11 @@ impl Ad<'_> {
                 return Stm { pat, aux, exp: Exp::Basic(BasicOp::Index { array: tape, slice }) };
             }
             Exp::If { cond, then_body, else_body } => {
-                let (then_body, else_body) = (self.body_from_tapes(then_body), self.body_from_tapes(else_body));
+                let (then_body, else_body) =
+                    (self.body_from_tapes(then_body), self.body_from_tapes(else_body));
                 Exp::If { cond, then_body, else_body }
             }
-            Exp::Loop { params, form, body } => {
-                Exp::Loop { params, form, body: self.body_from_tapes(body) }
-            }
+            Exp::Loop { params, form, body } => Exp::Loop { params, form, body: self.body_from_tapes(body) },
             exp @ (Exp::Basic(_) | Exp::Apply { .. } | Exp::Op(_)) => exp,
         };
         Stm { pat, aux, exp }

@@ -40,14 +40,14 @@ pub(crate) type Tapes = Vec<Tape>;
 
 /// The tapes of a loop while it is built.
 #[derive(Default)]
-struct Building {
-    params: Vec<LoopParam<Soacs>>,
-    pat: Vec<Param<Soacs>>,
+pub(super) struct Building {
+    pub params: Vec<LoopParam<Soacs>>,
+    pub pat: Vec<Param<Soacs>>,
 }
 
 impl Building {
     /// Adds a tape; returns its names inside of the loop and after it.
-    fn add(&mut self, ad: &mut Ad<'_>, init: Name) -> (Name, Name) {
+    pub fn add(&mut self, ad: &mut Ad<'_>, init: Name) -> (Name, Name) {
         let ty = ad.b.types.type_of(init).clone();
         let (own, result) = (ad.b.param("tape", ty.clone()), ad.b.param("tape", ty));
         let names = (own.name, result.name);
@@ -59,12 +59,13 @@ impl Building {
 
 impl Ad<'_> {
     /// Appends a counted loop that saves the values of its parameters.
-    pub(super) fn taped_loop(&mut self, stm: &Stm<Soacs>) -> Result {
+    /// A tape has `length` rows, by default one for each iteration.
+    pub(super) fn taped_loop(&mut self, stm: &Stm<Soacs>, length: Option<Dim>) -> Result {
         let Exp::Loop { params, form: LoopForm::For { var, ty, bound }, body } = &stm.exp else {
             return Err(ir::PassError::bug("a while loop was not counted before differentiation"));
         };
         self.at(&stm.aux);
-        let count = self.iterations(*ty, *bound);
+        let count = length.unwrap_or_else(|| self.iterations(*ty, *bound));
         let sizes: Vec<Name> = params.iter().map(|p| p.param.name).collect();
         let (mut building, mut tapes) = (Building::default(), Tapes::new());
         // The tapes' names inside of the loop, by the value or read that they save.
@@ -134,8 +135,8 @@ impl Ad<'_> {
         let Exp::Loop { params, form: LoopForm::For { var, ty, bound }, body } = &stm.exp else {
             return Err(ir::PassError::bug("a while loop was not counted before differentiation"));
         };
-        let Some(tapes) = stm.pat.first().and_then(|first| self.tapes.get(&first.name)).cloned()
-        else {
+        let first = stm.pat.first().map(|first| first.name);
+        let Some(tapes) = first.and_then(|first| self.tapes.get(&first)).cloned() else {
             return Err(ir::PassError::bug("a loop has no tape"));
         };
         let is_own = |at: &usize| {
@@ -168,7 +169,10 @@ impl Ad<'_> {
             for (at, seed) in own.iter().zip(seeds) {
                 all[*at] = Some((*seed).into());
             }
-            ad.sweep(&copy, &all)?;
+            match first.and_then(|first| ad.segments.get(&first)).cloned() {
+                Some(segments) => ad.sweep_segment(&copy, &all, (at.1, *bound), segments)?,
+                None => ad.sweep(&copy, &all)?,
+            }
             let next = own.iter().map(|at| saved[*at]).chain(free.iter().copied());
             Ok(next.map(|name| ad.so_far(name).atom()).collect())
         })?;
