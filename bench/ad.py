@@ -3,6 +3,7 @@
 import math
 import random
 import statistics
+import time
 
 from ad_cases import CASES, GROUPS
 from ad_peers import ALL_THREADS, ONE_THREAD, Failure, Library, executables, gradbench, libraries
@@ -80,9 +81,11 @@ def figure_ad(options, warnings):
         warnings.add("bindrune is not built")
         return {"microseconds": {}, "agree": True}
     peers, built, rows, good = [*gradbench(warnings), *libraries(warnings)], {}, {}, True
-    for name, case in CASES.items():
-        if options.case not in name:
-            continue
+    selected = {name: case for name, case in CASES.items() if options.case in name}
+    end = time.perf_counter() + options.seconds
+    for name, case in selected.items():
+        if time.perf_counter() > end:
+            break
         if case.program not in built:
             built[case.program] = executables(case.program, warnings)
         data, source = WORK / "ad.in", random.Random(name)
@@ -94,13 +97,14 @@ def figure_ad(options, warnings):
     for each in peers:
         if isinstance(each, Library):
             each.close()
-    return {"microseconds": rows, "agree": good}
+    return {"microseconds": rows, "agree": good, "complete": len(rows) == len(selected)}
 
 
 def brief(times):
     """Milliseconds of primal and derivative, and their ratio."""
-    found = [number(times[entry] / 1e3) if entry in times else "-" for entry in ENTRIES]
-    return " / ".join(found) + (f" ({number(overhead(times), 1)})" if overhead(times) else "")
+    found = [times[entry] / 1e3 if entry in times else None for entry in ENTRIES]
+    shown = ["-" if each is None else number(each, 3 if each < 1 else 1) for each in found]
+    return " / ".join(shown) + (f" ({number(overhead(times), 1)})" if overhead(times) else "")
 
 
 def overhead(times):
@@ -132,12 +136,12 @@ def fastest_peers(rows):
     return found
 
 
-def mean_cells(ratios, extreme):
-    """The geometric mean of named ratios, and the least or greatest (`extreme`) with its name."""
+def mean_cells(ratios, extremes):
+    """The geometric mean of named ratios, and the least or greatest ones (`extremes`) with their names."""
     if not ratios:
-        return ["", ""]
-    name = extreme(ratios, key=ratios.get)
-    return [number(geometric_mean(ratios.values())), f"{number(ratios[name])} {name}"]
+        return ["", *("" for _ in extremes)]
+    names = [extreme(ratios, key=ratios.get) for extreme in extremes]
+    return [number(geometric_mean(ratios.values())), *(f"{number(ratios[name])} {name}" for name in names)]
 
 
 def report_means(rows, impls):
@@ -148,9 +152,9 @@ def report_means(rows, impls):
         overheads = {name: overhead(row[impl]) for name, row in compared.items() if overhead(row.get(impl, {}))}
         ratios = over_ours(compared, impl) if impl != ONE_THREAD else {}
         count = len(overheads) or len(ratios)
-        cells.append([impl, str(count), *mean_cells(overheads, max), *mean_cells(ratios, min)])
-    heads = ["geometric mean", "rows", "over primal", "greatest", f"over {ONE_THREAD}", "least"]
-    return table(heads, cells, left=("greatest", "least"))
+        cells.append([impl, str(count), *mean_cells(overheads, [max]), *mean_cells(ratios, [min, max])])
+    heads = ["geometric mean", "rows", "over primal", "most", f"over {ONE_THREAD}", "least", "greatest"]
+    return table(heads, cells, left=("most", "least", "greatest"))
 
 
 def report_group(title, rows):
@@ -163,8 +167,9 @@ def report_group(title, rows):
 def report_ad(figure):
     """The report's lines on this figure."""
     lines = [
-        "Milliseconds of primal / derivative (derivative over primal). The second table of a group has geometric means: of "
-        "derivative over primal, and of an implementation's derivative over that of Bindrune on one thread.", "",
+        "Milliseconds of primal / derivative (derivative over primal). The second table of a group has geometric "
+        "means: of derivative over primal, and of an implementation's derivative over that of Bindrune on one thread.",
+        "",
     ]
     for title, cases in GROUPS.items():
         rows = {name: figure["microseconds"][name] for name in cases if figure["microseconds"].get(name)}

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Callable
 
-from users_cases import f32, f64, floats, steps, value
+from users_cases import f32, f64, steps, value
 from values import matrix, vector
 
 # The scalars of an argument of a reduction, scan or histogram, and the bins of a histogram.
@@ -201,7 +201,9 @@ MAIN = {
             f64(sum(MATERIALS), low=0),
         ],
     ),
-    "lattice Boltzmann": Case("lbm", [steps(40), f64(100, 100, 9, low=0.1, high=0.2), f64(100, 100, low=0.8, high=1.2)]),
+    "lattice Boltzmann": Case(
+        "lbm", [steps(40), f64(100, 100, 9, low=0.1, high=0.2), f64(100, 100, low=0.8, high=1.2)],
+    ),
     "k-means": Case("kmeans", [clusters(10_000, 100, 16)]),
     "logistic regression": Case("logistic", [f64(50_000, 32), labels(50_000), f64(32)]),
     "perceptron": Case(
@@ -218,9 +220,7 @@ MAIN = {
             f64(500_000, low=0.2, high=2), value("f64", 0.03),
         ],
     ),
-    "heat": Case(
-        "heat", [steps(50), f64(256, 256), f64(256, 256), f64(256, 256, low=0.05, high=0.2)],
-    ),
+    "heat": Case("heat", [steps(50), f64(256, 256), f64(256, 256), f64(256, 256, low=0.05, high=0.2)]),
 }
 OTHERS = {
     "least squares": Case("llsq", [value("i64", 16392), f64(128)]),

@@ -1,7 +1,7 @@
 """The implementations of the figure `ad`: executables, JAX, and GradBench's C++.
 
-`run` of an implementation returns the microseconds of each run after one that is not measured, and the results, or None
-without the program.
+`run` of an implementation returns the microseconds of each run after one that is not measured, and the results. It
+returns None if the implementation does not have the program.
 """
 
 import array
@@ -25,6 +25,8 @@ ONE_THREAD, ALL_THREADS = "bindrune, 1 thread", "bindrune"
 CORE = 0
 # The time limit of a process in seconds.
 LIMIT = 120
+# The layers of D-LSTM, the dimensions of k-means and the size of the determinant.
+LAYERS, DIMENSIONS, SIZE = 4, 16, 8
 
 
 class Failure(Exception):
@@ -132,14 +134,14 @@ def lstm(state, sequence, main, extra):
 
 
 def lstm_gradient(found):
-    extra = 3 * 14
-    return [found[:-extra], found[-extra:]]
+    main = len(found) * 8 * LAYERS // (8 * LAYERS + 3)
+    return [found[:main], found[main:]]
 
 
 @dataclass
 class Eval:
-    """A problem of GradBench: its names of primal and derivative, its arguments from those of the case, and the results
-    of the case from those of the derivative."""
+    """A problem of GradBench: its names of primal and derivative, its arguments from those of the case, and the case's
+    derivative from GradBench's."""
 
     primal: str
     derivative: str
@@ -151,10 +153,13 @@ class Eval:
 EVALS = {
     "gmm": Eval("objective", "jacobian", mixture, mixture_gradient),
     "lstm": Eval("objective", "jacobian", lstm, lstm_gradient),
-    "kmeans": Eval("cost", "dir", lambda xs, centres: {"points": rows(xs, 16), "centroids": rows(centres, 16)}),
+    "kmeans": Eval(
+        "cost", "dir",
+        lambda points, centres: {"points": rows(points, DIMENSIONS), "centroids": rows(centres, DIMENSIONS)},
+    ),
     "llsq": Eval("primal", "gradient", lambda n, x: {"n": n[0], "x": x.tolist()}),
     "lse": Eval("primal", "gradient", lambda xs: {"x": xs.tolist()}),
-    "det": Eval("primal", "gradient", lambda a: {"A": a.tolist(), "ell": 8}),
+    "det": Eval("primal", "gradient", lambda a: {"A": a.tolist(), "ell": SIZE}),
 }
 
 

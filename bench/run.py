@@ -11,7 +11,7 @@ of part of a figure (--quick, --only, --case, other sizes, or out of --seconds) 
 build/bench/results and leaves these as they are. Missing peers are left out and reported. Needs gcc with OpenMP and
 nothing outside Python's standard library. Environment: BINDRUNE (default build/bindrune), FUTHARK
 (default: found in PATH), CC (default gcc), NVCC (default nvcc), BASELINE (another Bindrune), and
-the folders BENCHMARKS, DATA and PREBUILT.
+the folders BENCHMARKS, DATA, GRADBENCH and PREBUILT.
 
 Exits 1 if implementations disagree on a result.
 """
@@ -75,6 +75,7 @@ VARIABLES = {
     "builds": ["BASELINE", "BENCHMARKS"], "baseline": ["BASELINE", "BENCHMARKS"], "checks": ["BASELINE", "BENCHMARKS"],
     "nests": ["DATA"], "roofline": ["DATA"], "forced": ["DATA"], "scaling": ["DATA"], "tuned": ["DATA"],
     "middle": ["BENCHMARKS"], "kernels": ["BENCHMARKS"], "reference": ["BENCHMARKS", "DATA"], "gpu": ["DATA", "PREBUILT"],
+    "ad": ["GRADBENCH"],
 }
 
 

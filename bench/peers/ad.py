@@ -2,10 +2,10 @@
 
     python3 ad.py [CORE]
 
-Measures on request, on a single core if one is given. A request is a line of standard input, a JSON array of the name of
-a program, `primal` or `derivative`, a file with arguments in Futhark's binary format, a file for the results, and the
-number of runs. The answer is a line with the microseconds of each run after one that is not measured, null if there is no
-such program, or a string with an error. What is compiled is kept until a request names another program.
+Measures on request, on a single core if one is given. A request is a line of standard input, a JSON array of the name
+of a program, `primal` or `derivative`, a file with arguments in Futhark's binary format, a file for the results, and
+the number of runs. The answer is a line with the microseconds of each run after one that is not measured, null if there is
+no such program, or a string with an error. Compiled functions are kept until a request names another program.
 """
 
 import json

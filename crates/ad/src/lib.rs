@@ -56,7 +56,7 @@ pub fn differentiate(mut program: Program<Soacs>, context: &mut Context) -> Resu
         let Some(mut function) = calls.functions[at].take() else {
             continue;
         };
-        while innermost(&mut function, &mut calls)? {
+        while innermost(&mut function, &mut calls, context.options.tape_limit)? {
             copies::resolve(&mut function, &calls)?;
             function = opt::simplify_function(function, &signatures, context)?;
             calls.make_pending(context)?;
@@ -71,11 +71,12 @@ pub fn differentiate(mut program: Program<Soacs>, context: &mut Context) -> Resu
 }
 
 /// Replaces the derivatives that contain no other. Returns false if there are no derivatives.
-fn innermost(function: &mut Function<Soacs>, calls: &mut Calls) -> Result<bool> {
+fn innermost(function: &mut Function<Soacs>, calls: &mut Calls, tape_limit: u64) -> Result<bool> {
     let mut types = TypeEnv::of_function(function);
     let Function { names, provs, body, .. } = function;
-    let mut replace =
-        Innermost { ad: Ad::new(Builder::new(names, &mut types), provs, calls), found: 0, done: Ok(()) };
+    let mut ad = Ad::new(Builder::new(names, &mut types), provs, calls);
+    ad.tape_limit = i64::try_from(tape_limit).unwrap_or(i64::MAX);
+    let mut replace = Innermost { ad, found: 0, done: Ok(()) };
     VisitMut::<Soacs>::body(&mut replace, body);
     replace.done.map(|()| replace.found > 0)
 }

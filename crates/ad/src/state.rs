@@ -40,6 +40,8 @@ pub(crate) struct Ad<'a> {
     pub segments: FxHashMap<Name, Segments>,
     /// The number of lambdas around the derivative.
     pub lambdas: usize,
+    /// The bytes of states up to which a loop saves all of them.
+    pub tape_limit: i64,
     /// True if loops may be split into segments: in reverse mode, outside of other loops, branches and lambdas.
     pub splits_loops: bool,
     /// Reads whose values a tape has, by the names that they bind.
@@ -67,6 +69,7 @@ impl<'a> Ad<'a> {
             segment_lengths: FxHashMap::default(),
             segments: FxHashMap::default(),
             lambdas: 0,
+            tape_limit: 0,
             splits_loops: false,
             saved_reads: FxHashMap::default(),
             tangents: Tangents::default(),

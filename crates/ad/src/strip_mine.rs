@@ -11,7 +11,7 @@
 //! outer one at a time. So a tape has about `N r` states in place of `n`, and each iteration runs up to `N` times more.
 //!
 //! A loop without the attribute that saves arrays, outside of other scopes, is a loop over segments
-//! ([`crate::reverse`]): there is one segment unless all states take more than [`MAX_TAPE`].
+//! ([`crate::reverse`]): there is one segment unless all states take more than [`ir::Options::tape_limit`].
 
 use crate::reverse::reads_of;
 use crate::state::Ad;
@@ -21,9 +21,6 @@ use ir::soac::Soacs;
 use ir::syntax::{Atom, Attr, Aux, Body, Exp, LoopForm, LoopParam, Param};
 use ir::types::{Dim, Type};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
-
-/// The bytes of states up to which a loop saves all of them.
-const MAX_TAPE: i64 = 256 << 20;
 
 /// The greatest number of nested loops.
 const MAX_DEPTH: u32 = 16;
@@ -109,7 +106,7 @@ impl Ad<'_> {
         }
     }
 
-    /// The number of iterations in a segment: all, unless their states take more than [`MAX_TAPE`].
+    /// The number of iterations in a segment: all, unless their states take more than the limit of tapes.
     fn segment_length(&mut self, total: Atom, root: Atom, saved: &[Type]) -> Atom {
         let mut state = Atom::i64(0);
         for ty in saved {
@@ -121,7 +118,7 @@ impl Ad<'_> {
             state = self.b.add_i64(state, size);
         }
         let all = self.b.binary(BinOp::SMax, PrimType::I64, total, Atom::i64(1));
-        let most = self.b.binary(BinOp::SDiv, PrimType::I64, Atom::i64(MAX_TAPE), all.into());
+        let most = self.b.binary(BinOp::SDiv, PrimType::I64, Atom::i64(self.tape_limit), all.into());
         let fits = self.b.compare(CmpOp::SLe, PrimType::I64, state, most.into());
         self.b.select(PrimType::I64, fits.into(), all.into(), root).into()
     }

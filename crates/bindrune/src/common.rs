@@ -26,6 +26,10 @@ pub struct Compiler {
     /// Fusion of combinators; `off` shows what it gains.
     #[arg(long, default_value = "on", value_parser = ["on", "off"])]
     pub fuse: String,
+    /// The bytes of a loop's states up to which its reverse derivative saves all of them; beyond it, some, and
+    /// iterations run again.
+    #[arg(long, default_value_t = ir::Options::TAPE_LIMIT, value_name = "BYTES")]
+    pub tape_limit: u64,
     /// Vector lanes of parallel loops: `auto`, `off`, or a power of two from 2 to 64 for every loop
     /// that can be vectorised.
     #[arg(long, default_value = "auto", value_name = "LANES", value_parser = lanes)]
@@ -104,6 +108,7 @@ impl Compiler {
             cpu: self.cpu.clone(),
             strict_floats: self.fp == "strict",
             fuse: self.fuse == "on",
+            tape_limit: self.tape_limit,
             fuel: self.fuel,
             llvm_level: self.llvm_level,
             lanes: self.lanes,

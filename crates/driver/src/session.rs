@@ -29,6 +29,8 @@ pub struct Options {
     pub strict_floats: bool,
     /// True if combinators are fused.
     pub fuse: bool,
+    /// The bytes of a loop's states up to which its reverse derivative saves all of them.
+    pub tape_limit: u64,
     /// The number of rewrites that the optimiser may make; unlimited if `None`.
     pub fuel: Option<u64>,
     /// The vector lanes of loops.
@@ -70,6 +72,7 @@ impl Default for Options {
             cpu: "native".to_owned(),
             strict_floats: false,
             fuse: true,
+            tape_limit: ir::Options::TAPE_LIMIT,
             fuel: None,
             lanes: VectorLanes::Auto,
             stack: Stack::default(),
@@ -291,6 +294,7 @@ impl Session {
             source_name: Arc::from(self.source_name.as_str()),
             strict_fp: self.options.strict_floats,
             fuse: self.options.fuse,
+            tape_limit: self.options.tape_limit,
             remarks: self.options.remarks,
             profile: self.options.profile,
             lanes: self.options.lanes,

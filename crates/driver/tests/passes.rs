@@ -5,6 +5,7 @@
 //! whose cheap iterations fill more than one chunk, `// sizes 30 21 37 2` one more list of sizes,
 //! `// levels gpu` flattens for that machine, `//
 //! flatten full` in that mode; `// profile on` measures nests and records all decisions; `// device small` has small blocks on a device.
+//! `// tape 0` is the limit of tapes.
 //! With `// tolerance 1e-12`, floats may differ by that, relatively, and arrays are small: the evaluator's derivatives
 //! take time for each element of the argument.
 //!
@@ -111,6 +112,9 @@ fn settings(source: &str) -> Result<TestSettings, String> {
             }
             Some(("tolerance", difference)) if !difference.contains(' ') => {
                 tolerance = Some(difference.parse().map_err(|e| format!("{line}: {e}"))?);
+            }
+            Some(("tape", limit)) if !limit.contains(' ') => {
+                options.tape_limit = limit.parse().map_err(|e| format!("{line}: {e}"))?;
             }
             Some(("size", size)) if !size.contains(' ') => {
                 let size = size.parse().map_err(|e| format!("{line}: {e}"))?;

@@ -37,6 +37,8 @@ pub struct Options {
     pub strict_fp: bool,
     /// True if combinators are fused.
     pub fuse: bool,
+    /// The bytes of a loop's states up to which its reverse derivative saves all of them.
+    pub tape_limit: u64,
     /// True if all decisions are recorded, for optimisation remarks.
     pub remarks: bool,
     /// True if the program measures its parallel nests, for profiles.
@@ -99,12 +101,19 @@ pub enum VectorLanes {
     Width(u32),
 }
 
+impl Options {
+    /// The default of [`Self::tape_limit`]: tapes of this size are written and read from main memory as fast as
+    /// iterations run again.
+    pub const TAPE_LIMIT: u64 = 256 << 20;
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
             source_name: Arc::from(""),
             strict_fp: false,
             fuse: true,
+            tape_limit: Self::TAPE_LIMIT,
             remarks: false,
             profile: false,
             lanes: VectorLanes::Auto,

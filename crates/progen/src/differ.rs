@@ -132,6 +132,7 @@ impl Setting {
         let modes =
             [Flatten::Incremental, Flatten::Incremental, Flatten::Full, Flatten::Moderate, Flatten::None];
         setting.options.flatten = c.pick(&modes).copied().unwrap_or(Flatten::Incremental);
+        setting.options.tape_limit = c.pick(&[0, 1000, u64::MAX]).copied().unwrap_or(0);
         // The simulated device has its own block size.
         let blocks = [256, 256, 32, 64, 1024];
         let block = c.pick(&blocks).copied().unwrap_or(256);
