@@ -12,6 +12,10 @@ from results import geometric_mean, number, table
 from users import WARM, agree_loosely
 
 ENTRIES = ["primal", "derivative"]
+IMPLEMENTATIONS = [
+    ONE_THREAD, ALL_THREADS, "futhark c", "futhark multicore", "futhark ispc", "C++ by hand", "Tapenade", "JAX, 1 core",
+    "JAX",
+]
 FASTEST = "the fastest peer"
 # The microseconds that the measured runs of a process may take.
 BUDGET = 500_000
@@ -159,7 +163,7 @@ def report_means(rows, impls):
 
 def report_group(title, rows):
     """The lines on a group of rows: times and geometric means."""
-    impls = list(dict.fromkeys(impl for row in rows.values() for impl in row))
+    impls = [impl for impl in IMPLEMENTATIONS if any(impl in row for row in rows.values())]
     cells = [[name, *(brief(row[impl]) if impl in row else "" for impl in impls)] for name, row in rows.items()]
     return [*table([title, *impls], cells), "", *report_means(rows, impls)]
 

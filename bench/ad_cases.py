@@ -102,11 +102,11 @@ def factors(*shape):
 
 
 def near_unit(n, size):
-    """Matrices near the unit matrix, for the same reason."""
+    """Matrices near the unit matrix: their products are well conditioned."""
     unit = [float(i == j) for i in range(size) for j in range(size)]
 
     def generate(source):
-        entries = (x + (source.random() - 0.5) / 100 for _ in range(n) for x in unit)
+        entries = (x + (source.random() - 0.5) / 250 for _ in range(n) for x in unit)
         return matrix("f32", (n, size * size), array.array("f", entries))
 
     return generate

@@ -136,6 +136,33 @@ def of_elimination(xss, ys):
     return gradients(f, xss, ys)
 
 
+@oracle(REVERSE, "f64", "f64")
+def of_poles(x):
+    derivative = 1.0 if x <= 0 else 0.5 / math.sqrt(x) - 1 / (x * x)
+    return derivative, derivative
+
+
+@oracle(REVERSE, "[][]f64", "[][]f64")
+def of_products(xs):
+    n = len(xs)
+
+    def others(*indices):
+        return math.prod(x for k, x in enumerate(xs) if k not in indices)
+
+    hessian = [[0.0 if i == j else float(others(i, j)) for j in range(n)] for i in range(n)]
+    even = [x for k, x in enumerate(xs) if k % 2 == 0]
+    of_bins = [
+        [
+            0.0
+            if i == j or i % 2 or j % 2
+            else float(math.prod(x for k, x in enumerate(even) if 2 * k not in (i, j)))
+            for j in range(n)
+        ]
+        for i in range(n)
+    ]
+    return hessian, of_bins
+
+
 @oracle(REVERSE, "[]f64")
 def of_branches(xs):
     def g(x, xs):

@@ -30,6 +30,8 @@ struct Key {
 pub(crate) struct Calls {
     /// The functions; `None` while one is being made.
     pub functions: Vec<Option<Function<Soacs>>>,
+    /// True if derivatives may be differentiated.
+    pub is_repeated: bool,
     known: FxHashMap<Key, FunId>,
     pending: Vec<(Key, FunId)>,
     /// How many derivatives lead to a function from one of the program.
@@ -44,6 +46,7 @@ impl Calls {
         Self {
             order: vec![0; functions.len()],
             functions: functions.into_iter().map(Some).collect(),
+            is_repeated: false,
             known: FxHashMap::default(),
             pending: Vec::new(),
             names,

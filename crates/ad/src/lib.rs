@@ -23,6 +23,7 @@ mod activity;
 mod calls;
 mod copies;
 mod forward;
+mod gather;
 mod normalise;
 mod reverse;
 mod scalars;
@@ -37,7 +38,7 @@ use ir::build::Builder;
 use ir::soac::{Screma, Soac, Soacs};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Param, Program, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::{VisitMut, with_stack};
+use ir::walk::{Visit, VisitMut, with_stack};
 use ir::{Context, Name, TypeEnv};
 
 /// Removes derivatives from a program.
@@ -51,15 +52,22 @@ pub fn differentiate(mut program: Program<Soacs>, context: &mut Context) -> Resu
         return Ok(program);
     }
     let signatures = Signatures::of(&program);
+    let is_repeated = is_repeated(&program);
     let mut calls = Calls::new(std::mem::take(&mut program.functions));
+    calls.is_repeated = is_repeated;
     for at in 0..calls.functions.len() {
         let Some(mut function) = calls.functions[at].take() else {
             continue;
         };
+        let mut differentiated = false;
         while innermost(&mut function, &mut calls, context.options.tape_limit)? {
+            differentiated = true;
             copies::resolve(&mut function, &calls)?;
             function = opt::simplify_function(function, &signatures, context)?;
             calls.make_pending(context)?;
+        }
+        if differentiated && gather::gather(&mut function) {
+            function = opt::simplify_function(function, &signatures, context)?;
         }
         calls.functions[at] = Some(function);
     }
@@ -68,6 +76,28 @@ pub fn differentiate(mut program: Program<Soacs>, context: &mut Context) -> Resu
         VisitMut::<Soacs>::body(&mut PrimalOnly, &mut function.body);
     }
     Ok(program)
+}
+
+/// Returns true if a derivative may be differentiated: one is within another, which may also be by a call.
+fn is_repeated(program: &Program<Soacs>) -> bool {
+    #[derive(Default)]
+    struct Nested {
+        within: bool,
+        found: bool,
+    }
+    impl Visit<Soacs> for Nested {
+        fn exp(&mut self, exp: &Exp<Soacs>) {
+            let is_derivative = matches!(exp, Exp::Op(Soac::Jvp { .. } | Soac::Vjp { .. }));
+            self.found |= self.within && (is_derivative || matches!(exp, Exp::Apply { .. }));
+            let around = self.within;
+            self.within |= is_derivative;
+            self.walk_exp(exp);
+            self.within = around;
+        }
+    }
+    let mut nested = Nested::default();
+    program.functions.iter().for_each(|function| nested.body(&function.body));
+    nested.found
 }
 
 /// Replaces the derivatives that contain no other. Returns false if there are no derivatives.

@@ -1,6 +1,8 @@
 //! Functions as their callers see them.
 
-use ir::syntax::Function;
+use crate::statements;
+use ir::syntax::{Exp, Function, Stm};
+use ir::walk::LevelOp;
 use ir::{FunId, Level, MathDefinitions, Program};
 
 /// The interface of a function as its callers see it.
@@ -17,6 +19,7 @@ pub struct Signature {
 pub struct Signatures {
     functions: Vec<Signature>,
     math: MathDefinitions,
+    differentiates: bool,
 }
 
 impl Signatures {
@@ -27,7 +30,11 @@ impl Signatures {
             aliases: function.ret.iter().map(|r| r.aliases.clone()).collect(),
         };
         let functions = program.functions.iter().map(signature).collect();
-        Self { functions, math: program.math.clone() }
+        let is_derivative =
+            |stm: &Stm<L>| matches!(&stm.exp, Exp::Op(op) if op.aliased_operands().is_some());
+        let differentiates =
+            program.functions.iter().any(|function| statements::any(&function.body, &is_derivative));
+        Self { functions, math: program.math.clone(), differentiates }
     }
 
     /// Returns true if the function may consume this argument; true for unknown functions.
@@ -39,6 +46,12 @@ impl Signatures {
     /// Returns the signature of a function, if it is known.
     pub fn get(&self, fun: FunId) -> Option<&Signature> {
         self.functions.get(fun.index())
+    }
+
+    /// Returns true if the program has derivatives. Until they are statements, no operation may move out of a branch
+    /// if its derivative may be infinite: the zero adjoint of the branch that does not run would be multiplied by it.
+    pub fn differentiates(&self) -> bool {
+        self.differentiates
     }
 
     /// Returns the definitions of mathematical functions.

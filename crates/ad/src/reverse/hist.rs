@@ -56,7 +56,11 @@ impl Ad<'_> {
             Some((bin, ty)) if matches!(bin.class(), BinClass::Min(_) | BinClass::Max(_)) => {
                 self.extremum_hist(&h, ty)
             }
-            Some((bin, ty)) if matches!(bin.class(), BinClass::Product) && ty.is_float() => {
+            Some((bin, ty))
+                if matches!(bin.class(), BinClass::Product)
+                    && ty.is_float()
+                    && !self.calls.is_repeated =>
+            {
                 self.product_hist(&h, ty)
             }
             _ => self.general_hist(&h),

@@ -44,7 +44,8 @@ impl Ad<'_> {
                 let same = self.b.replicate("adj", &[width], *adjoint);
                 self.add((*xs).into(), same.into());
             }
-            BinClass::Product if ty.is_float() => {
+            // The quotient's derivative is not that of the product of the others at a zero.
+            BinClass::Product if ty.is_float() && !self.calls.is_repeated => {
                 self.reverse_product((width, *xs), ty, result.name, *adjoint);
             }
             BinClass::Min(_) | BinClass::Max(_) => {

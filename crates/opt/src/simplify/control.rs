@@ -189,7 +189,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let scalars = pat.iter().all(|param| param.ty.is_prim());
         let mut arms = then_body.stms.iter().chain(&else_body.stms);
         let size = then_body.stms.len() + else_body.stms.len();
-        if scalars && size <= thresholds::SELECTED_STATEMENTS && arms.all(is_speculable) && self.rewrite() {
+        if scalars && size <= thresholds::SELECTED_STATEMENTS && arms.all(|stm| is_speculable(stm, self.known.differentiates)) && self.rewrite() {
             let none = Aux::at(aux.prov);
             let yes = self.splice(then_body, &none);
             let no = self.splice(else_body, &none);
@@ -394,15 +394,28 @@ fn truth_value(cond: Atom, yes: (Atom, bool), no: (Atom, bool)) -> Option<BasicO
     }
 }
 
-/// Returns true if a statement may be computed speculatively: a scalar instruction that cannot fail.
-fn is_speculable<L: OptLevel>(stm: &Stm<L>) -> bool {
+/// Returns true if a statement may be computed speculatively: a scalar instruction that cannot fail, nor has an
+/// infinite derivative if there are derivatives.
+fn is_speculable<L: OptLevel>(stm: &Stm<L>, differentiates: bool) -> bool {
     let Exp::Basic(op) = &stm.exp else {
         return false;
     };
+    if differentiates && has_pole(op) {
+        return false;
+    }
     let is_instruction = if let BasicOp::Scalar(ScalarOp::Binary(op, _, _, y)) = op {
         total::never_fails(*op, *y) && !matches!(op, BinOp::Pow | BinOp::FMod)
     } else {
         op.is_scalar() && !matches!(op, BasicOp::Scalar(ScalarOp::Math(..)))
     };
     stm.aux.certs.is_empty() && is_instruction
+}
+
+/// Returns true if the derivative of an operation is infinite somewhere.
+pub(crate) fn has_pole(op: &BasicOp) -> bool {
+    match op {
+        BasicOp::Scalar(ScalarOp::Binary(BinOp::FDiv, _, _, y)) => y.constant().is_none(),
+        BasicOp::Scalar(ScalarOp::Unary(UnOp::FSqrt, ..) | ScalarOp::Math(..)) => true,
+        _ => false,
+    }
 }

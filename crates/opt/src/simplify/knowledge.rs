@@ -37,6 +37,8 @@ pub(crate) enum ScopeKind {
 
 /// The known facts about names.
 pub(crate) struct Knowledge<'a> {
+    /// True if the program has derivatives.
+    pub(super) differentiates: bool,
     pub(super) types: TypeEnv,
     pub(super) aliases: Aliases,
     /// The number of uses of each name before the walk.
@@ -75,6 +77,7 @@ impl<'a> Knowledge<'a> {
             ranges: Ranges::default(),
             neutrals: FxHashMap::default(),
             math: signatures.math(),
+            differentiates: signatures.differentiates(),
         }
     }
 }

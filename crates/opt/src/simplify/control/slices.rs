@@ -25,7 +25,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         cond: Atom,
         branches: [&Body<L>; 2],
     ) -> bool {
-        let ([param], [Some(yes), Some(no)]) = (pat, branches.map(slice_of)) else {
+        let ([param], [Some(yes), Some(no)]) = (pat, branches.map(|body| slice_of(body, self.known.differentiates))) else {
             return false;
         };
         if yes.before.len() + no.before.len() > thresholds::SELECTED_STATEMENTS {
@@ -71,13 +71,13 @@ struct Slice<'b, L: OptLevel> {
 }
 
 /// The slice that a body results in, after scalar statements that cannot fail.
-fn slice_of<L: OptLevel>(body: &Body<L>) -> Option<Slice<'_, L>> {
+fn slice_of<L: OptLevel>(body: &Body<L>, differentiates: bool) -> Option<Slice<'_, L>> {
     let ((stm, before), [Atom::Var(result)]) = (body.stms.split_last()?, body.result.as_slice()) else {
         return None;
     };
     let ([param], Exp::Basic(BasicOp::Index { array, slice })) = (stm.pat.as_slice(), &stm.exp) else {
         return None;
     };
-    let is_slice = param.name == *result && before.iter().all(is_speculable);
+    let is_slice = param.name == *result && before.iter().all(|stm| is_speculable(stm, differentiates));
     is_slice.then_some(Slice { before, aux: &stm.aux, array: *array, dims: slice })
 }
