@@ -33,6 +33,8 @@ pub(crate) fn gather(function: &mut Function<Soacs>) -> bool {
         b: Builder::new(names, &mut types),
         operations: FxHashMap::default(),
         indices: FxHashSet::default(),
+        equalities: FxHashMap::default(),
+        holding: Vec::new(),
         changed: false,
     };
     gather.body(body);
@@ -45,6 +47,10 @@ struct Gather<'a> {
     operations: FxHashMap<Name, (BinOp, Atom, Atom)>,
     /// Arrays of consecutive numbers from 0 on.
     indices: FxHashSet<Name>,
+    /// The operands of tests for equality of integers, by the name that they bind.
+    equalities: FxHashMap<Name, [Atom; 2]>,
+    /// The equalities that hold in the branches being visited.
+    holding: Vec<[Atom; 2]>,
     changed: bool,
 }
 
@@ -93,6 +99,9 @@ impl Gather<'_> {
         match op {
             BasicOp::Scalar(ScalarOp::Binary(op @ (BinOp::Add | BinOp::Sub), PrimType::I64, x, y)) => {
                 self.operations.insert(param.name, (*op, *x, *y));
+            }
+            BasicOp::Scalar(ScalarOp::Compare(CmpOp::Eq, PrimType::I64, x, y)) => {
+                self.equalities.insert(param.name, [*x, *y]);
             }
             BasicOp::Iota { ty: PrimType::I64, count: _, start, stride }
                 if *start == Atom::i64(0) && *stride == Atom::i64(1) =>
@@ -219,7 +228,11 @@ impl Gather<'_> {
                 versions.insert(stm.pat.first()?.name);
             }
             Exp::If { cond, then_body, else_body } if nest.indices.len() == rank => {
-                let then = self.strip_branch(then_body, rank, nest, versions)?;
+                let equal = cond.var().and_then(|cond| self.equalities.get(&cond).copied());
+                self.holding.extend(equal);
+                let then = self.strip_branch(then_body, rank, nest, versions);
+                self.holding.truncate(self.holding.len() - usize::from(equal.is_some()));
+                let then = then?;
                 let otherwise = self.strip_branch(else_body, rank, nest, versions)?;
                 self.strip_branches(stm, *cond, [then, otherwise], terms, versions)?;
             }
@@ -371,11 +384,18 @@ impl Gather<'_> {
         let (mut dims, mut distances) = (Vec::new(), Vec::new());
         for atom in index {
             let (mut atom, mut distance) = (*atom, 0i64);
+            let is_index = |atom: Atom| nest.indices.iter().position(|own| Atom::Var(*own) == atom);
             let dim = loop {
-                let name = atom.var()?;
-                if let Some(dim) = nest.indices.iter().position(|own| *own == name) {
+                // An index may stand for that of the nest which it is equal to.
+                let equal = self.holding.iter().find_map(|[x, y]| match atom {
+                    _ if atom == *x => is_index(*y),
+                    _ if atom == *y => is_index(*x),
+                    _ => None,
+                });
+                if let Some(dim) = is_index(atom).or(equal) {
                     break dim;
                 }
+                let name = atom.var()?;
                 let (op, x, y) = *self.operations.get(&name)?;
                 let constant = |atom: Atom| atom.constant().and_then(Scalar::as_i64);
                 (atom, distance) = match (op, constant(x), constant(y)) {
