@@ -28,6 +28,7 @@ mod normalise;
 mod reverse;
 mod scalars;
 mod state;
+mod split;
 mod strip_mine;
 
 use crate::calls::Calls;
@@ -39,7 +40,7 @@ use ir::soac::{Screma, Soac, Soacs};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Param, Program, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, VisitMut, with_stack};
-use ir::{Context, Name, TypeEnv};
+use ir::{Context, Name, Options, TypeEnv};
 
 /// Removes derivatives from a program.
 ///
@@ -60,13 +61,13 @@ pub fn differentiate(mut program: Program<Soacs>, context: &mut Context) -> Resu
             continue;
         };
         let mut differentiated = false;
-        while innermost(&mut function, &mut calls, context.options.tape_limit)? {
+        while innermost(&mut function, &mut calls, &context.options)? {
             differentiated = true;
             copies::resolve(&mut function, &calls)?;
             function = opt::simplify_function(function, &signatures, context)?;
             calls.make_pending(context)?;
         }
-        if differentiated && gather::gather(&mut function) {
+        if differentiated && (gather::gather(&mut function) | split::split(&mut function)) {
             function = opt::simplify_function(function, &signatures, context)?;
         }
         calls.functions[at] = Some(function);
@@ -101,11 +102,12 @@ fn is_repeated(program: &Program<Soacs>) -> bool {
 }
 
 /// Replaces the derivatives that contain no other. Returns false if there are no derivatives.
-fn innermost(function: &mut Function<Soacs>, calls: &mut Calls, tape_limit: u64) -> Result<bool> {
+fn innermost(function: &mut Function<Soacs>, calls: &mut Calls, options: &Options) -> Result<bool> {
     let mut types = TypeEnv::of_function(function);
     let Function { names, provs, body, .. } = function;
     let mut ad = Ad::new(Builder::new(names, &mut types), provs, calls);
-    ad.tape_limit = i64::try_from(tape_limit).unwrap_or(i64::MAX);
+    ad.tape_limit = i64::try_from(options.tape_limit).unwrap_or(i64::MAX);
+    ad.has_device = options.stack.has_device();
     let mut replace = Innermost { ad, found: 0, done: Ok(()) };
     VisitMut::<Soacs>::body(&mut replace, body);
     replace.done.map(|()| replace.found > 0)

@@ -38,6 +38,10 @@ pub(crate) struct Ad<'a> {
     pub segment_lengths: FxHashMap<Name, Dim>,
     /// Loops over segments after their forward sweep.
     pub segments: FxHashMap<Name, Segments>,
+    /// Adjoints of one element that is not zero, by the array: its index and its value.
+    pub single_elements: FxHashMap<Name, (Name, Atom)>,
+    /// True if the target has a device.
+    pub has_device: bool,
     /// The number of lambdas around the derivative.
     pub lambdas: usize,
     /// The bytes of states up to which a loop saves all of them.
@@ -68,6 +72,8 @@ impl<'a> Ad<'a> {
             tapes: FxHashMap::default(),
             segment_lengths: FxHashMap::default(),
             segments: FxHashMap::default(),
+            single_elements: FxHashMap::default(),
+            has_device: false,
             lambdas: 0,
             tape_limit: 0,
             splits_loops: false,
@@ -86,6 +92,7 @@ impl<'a> Ad<'a> {
         self.saved_reads.clear();
         self.segment_lengths.clear();
         self.segments.clear();
+        self.single_elements.clear();
         self.tangents.clear();
         self.acc_tangents.clear();
         self.acc_active.clear();

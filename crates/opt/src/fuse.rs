@@ -62,6 +62,7 @@ use ir::syntax::{BasicOp, Body, Exp, Function, Lambda, Stm};
 use ir::walk::{VisitMut, consumed_by, with_stack};
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov, ProvTable, Soacs, TypeEnv, remark};
 use merge::Position;
+pub use merge::is_nest_with_sums;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 use std::sync::Arc;
 

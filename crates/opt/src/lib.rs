@@ -50,6 +50,7 @@ mod splice;
 mod unroll;
 mod unroll_and_jam;
 
+pub use fuse::is_nest_with_sums;
 pub use level::OptLevel;
 pub use passes::{Pass, SEGS, SOACS, run};
 pub use remarks::remarks;

@@ -15,9 +15,10 @@ use crate::state::{Ad, Result};
 use ir::Name;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{Screma, Soac, Soacs};
-use ir::syntax::{Atom, Lambda, Param, Stm};
+use ir::syntax::{Atom, BasicOp, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::free_names_lambda;
+use prim::{CmpOp, PrimType};
 use rustc_hash::FxHashMap;
 
 /// Free names that a scope contributes to, by what becomes of the contributions.
@@ -75,6 +76,9 @@ impl Ad<'_> {
         map: &Lambda<Soacs>,
         adjoints: &[Option<Atom>],
     ) -> Result {
+        if let Some((index, adjoints)) = self.single_iteration(adjoints) {
+            return self.reverse_iteration((width, inputs, map), index, &adjoints);
+        }
         let map = self.copy_lambda(map);
         let rows: Vec<(Name, Param<Soacs>)> = inputs
             .iter()
@@ -84,6 +88,51 @@ impl Ad<'_> {
             .collect();
         let free = free_names_lambda(&map);
         self.reverse_rows(width, &rows, &free, adjoints, |ad, seeds| ad.sweep(&map.body, seeds))
+    }
+
+    /// The only iteration of a map with an adjoint that is not zero, if it is known, and its adjoints. Devices compute
+    /// all iterations: they have no accumulators of floats.
+    fn single_iteration(&self, adjoints: &[Option<Atom>]) -> Option<(Name, Vec<Option<Atom>>)> {
+        let mut index = None;
+        let mut own = Vec::with_capacity(adjoints.len());
+        for adjoint in adjoints {
+            let element = match adjoint {
+                None => None,
+                Some(array) => {
+                    let (at, value) = self.single_elements.get(&array.var()?)?;
+                    if index.is_some_and(|index| index != *at) {
+                        return None;
+                    }
+                    index = Some(*at);
+                    Some(*value)
+                }
+            };
+            own.push(element);
+        }
+        index.filter(|_| !self.has_device).map(|index| (index, own))
+    }
+
+    /// Adds the contributions of one iteration of a map, if there is any.
+    fn reverse_iteration(
+        &mut self,
+        (width, inputs, map): (Dim, &[Name], &Lambda<Soacs>),
+        index: Name,
+        adjoints: &[Option<Atom>],
+    ) -> Result {
+        let Lambda { params, body, ret } = self.copy_lambda(map);
+        let outer = self.b.open();
+        for (param, input) in params.into_iter().zip(inputs) {
+            let slice = self.b.row_slice(*input, &[index.into()]);
+            self.b.let_pat(vec![param], Exp::Basic(BasicOp::Index { array: *input, slice }));
+        }
+        self.b.put_back(body.stms);
+        let then_body = self.b.close(outer, body.result);
+        let outer = self.b.open();
+        let zeros = ret.iter().map(|ty| self.zero(ty)).collect();
+        let else_body = self.b.close(outer, zeros);
+        let size = width.atom().unwrap_or(Atom::i64(0));
+        let exists = self.b.compare(CmpOp::ULt, PrimType::I64, index.into(), size);
+        self.reverse_branch(exists.into(), [&then_body, &else_body], adjoints)
     }
 
     /// Adds the contributions of a map: `sweep` takes the adjoints of one iteration's results, and

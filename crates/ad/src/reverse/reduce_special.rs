@@ -78,6 +78,7 @@ impl Ad<'_> {
             let hit = b.compare(CmpOp::Eq, PrimType::I64, x[0].into(), first.into());
             vec![b.select(ty, hit.into(), adjoint, zero(ty)).into()]
         });
+        self.single_elements.insert(own[0], (first, adjoint));
         self.add(xs.into(), own[0].into());
     }
 

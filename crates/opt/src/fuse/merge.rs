@@ -60,23 +60,40 @@ pub(super) fn passes_accumulators(stm: &Stm<Soacs>) -> bool {
     stm.pat.iter().any(|param| matches!(param.ty, Type::Acc { .. }))
 }
 
-/// Returns true if a map's rows are arrays of reductions, as those of a matrix product. Such a nest is tiled, which
-/// updates of accumulators in it would prevent; its result is small beside the elements that it reads.
+/// Returns true if a map's rows are arrays of reductions, as those of a matrix product, or reductions of reductions.
+/// Such a nest is tiled, which updates of accumulators in it would prevent; its result is small beside the elements that
+/// it reads.
 fn is_nest_of_sums(stm: &Stm<Soacs>) -> bool {
-    fn reduces(body: &Body<Soacs>) -> bool {
-        body.stms.iter().any(|stm| match &stm.exp {
-            Exp::Op(Soac::Screma(screma)) => {
-                let long = matches!(screma.width, Dim::Var(_)) && !screma.scan_reduce.reduces.is_empty();
-                long || with_stack(|| reduces(&screma.map.body))
-            }
-            _ => false,
-        })
-    }
     let Exp::Op(Soac::Screma(screma)) = &stm.exp else {
         return false;
     };
     let is_matrix = |param: &Param<Soacs>| param.ty.rank() > 1;
-    screma.scan_reduce.is_map() && stm.pat.iter().all(is_matrix) && reduces(&screma.map.body)
+    let mut own = screma.map.body.stms.iter();
+    screma.scan_reduce.is_map()
+        && (stm.pat.iter().all(is_matrix) && own.clone().any(|stm| sums(stm, 1)) || own.any(sums_of_sums))
+}
+
+/// Returns true if a statement is a long reduction of long reductions, or has one in it.
+fn sums_of_sums(stm: &Stm<Soacs>) -> bool {
+    sums(stm, 2)
+}
+
+/// Returns true if a statement is a long map or reduction with long reductions in it.
+pub fn is_nest_with_sums(stm: &Stm<Soacs>) -> bool {
+    let Exp::Op(Soac::Screma(screma)) = &stm.exp else {
+        return false;
+    };
+    matches!(screma.width, Dim::Var(_)) && screma.map.body.stms.iter().any(|stm| sums(stm, 1))
+}
+
+/// Returns true if a statement has reductions of variable widths in it, nested at this many levels.
+fn sums(stm: &Stm<Soacs>, levels: usize) -> bool {
+    let Exp::Op(Soac::Screma(screma)) = &stm.exp else {
+        return false;
+    };
+    let is_long = matches!(screma.width, Dim::Var(_)) && !screma.scan_reduce.reduces.is_empty();
+    let left = levels.saturating_sub(usize::from(is_long));
+    left == 0 || with_stack(|| screma.map.body.stms.iter().any(|stm| sums(stm, left)))
 }
 
 /// Returns true if a lambda has no array parameters: a combinator with accumulators after a scan
