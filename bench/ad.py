@@ -37,7 +37,7 @@ def results_agree(left, right, tolerance):
 
 
 def first_runs(name, entry, implementations, data, warnings):
-    """Microseconds of a run by implementation, of those that have the entry point, and true if all results agree."""
+    """Microseconds of a run by implementation, if it has the entry point, and true if all results agree."""
     case, found, expected, good = CASES[name], {}, None, True
     for each in implementations:
         try:

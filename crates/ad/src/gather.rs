@@ -96,19 +96,12 @@ impl Gather<'_> {
         let (Exp::Basic(op), Some(param)) = (&stm.exp, stm.pat.first()) else {
             return;
         };
-        match op {
-            BasicOp::Scalar(ScalarOp::Binary(op @ (BinOp::Add | BinOp::Sub), PrimType::I64, x, y)) => {
-                self.operations.insert(param.name, (*op, *x, *y));
-            }
-            BasicOp::Scalar(ScalarOp::Compare(CmpOp::Eq, PrimType::I64, x, y)) => {
-                self.equalities.insert(param.name, [*x, *y]);
-            }
-            BasicOp::Iota { ty: PrimType::I64, count: _, start, stride }
-                if *start == Atom::i64(0) && *stride == Atom::i64(1) =>
-            {
-                self.indices.insert(param.name);
-            }
-            _ => {}
+        if let BasicOp::Scalar(ScalarOp::Binary(op @ (BinOp::Add | BinOp::Sub), PrimType::I64, x, y)) = op {
+            self.operations.insert(param.name, (*op, *x, *y));
+        } else if let BasicOp::Scalar(ScalarOp::Compare(CmpOp::Eq, PrimType::I64, x, y)) = op {
+            self.equalities.insert(param.name, [*x, *y]);
+        } else if param.ty.shape().first().is_some_and(|count| *op == BasicOp::indices(*count)) {
+            self.indices.insert(param.name);
         }
     }
 
@@ -124,15 +117,17 @@ impl Gather<'_> {
                 None => at += 1,
             }
         }
-        match stm.exp {
-            Exp::Op(Soac::WithAcc { inputs, lambda }) if inputs.is_empty() => {
-                self.b.put_back(lambda.body.stms);
-                self.b.prov = stm.aux.prov;
-                for (param, result) in stm.pat.into_iter().zip(lambda.body.result) {
-                    self.b.let_pat(vec![param], Exp::Basic(BasicOp::Atom(result)));
-                }
-            }
-            exp => self.b.let_with(stm.pat, stm.aux, exp),
+        let Exp::Op(Soac::WithAcc { inputs, lambda }) = stm.exp else {
+            return self.b.let_with(stm.pat, stm.aux, stm.exp);
+        };
+        if !inputs.is_empty() {
+            let exp = Exp::Op(Soac::WithAcc { inputs, lambda });
+            return self.b.let_with(stm.pat, stm.aux, exp);
+        }
+        self.b.put_back(lambda.body.stms);
+        self.b.prov = stm.aux.prov;
+        for (param, result) in stm.pat.into_iter().zip(lambda.body.result) {
+            self.b.let_pat(vec![param], Exp::Basic(BasicOp::Atom(result)));
         }
     }
 
@@ -282,7 +277,9 @@ impl Gather<'_> {
                 let screma = Screma { width: screma.width, inputs, map, scan_reduce };
                 self.b.let_with(pat, stm.aux.clone(), Exp::Op(Soac::Screma(screma)));
             }
-            _ => return None,
+            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
+                return None;
+            }
         }
         Some(())
     }
@@ -334,7 +331,8 @@ impl Gather<'_> {
         let mut pat = Vec::new();
         let (mut then_result, mut else_result) = (Vec::new(), Vec::new());
         for ((x, y), param) in then.result.iter().zip(otherwise.result).zip(&stm.pat) {
-            let of = |branch: &Branch<'_>, atom: &Atom| atom.var().is_some_and(|x| branch.versions.contains(&x));
+            let of =
+                |branch: &Branch<'_>, atom: &Atom| atom.var().is_some_and(|x| branch.versions.contains(&x));
             match (of(&then, x), of(&otherwise, y)) {
                 (true, true) => {
                     versions.insert(param.name);
@@ -387,11 +385,10 @@ impl Gather<'_> {
             let is_index = |atom: Atom| nest.indices.iter().position(|own| Atom::Var(*own) == atom);
             let dim = loop {
                 // An index may stand for that of the nest which it is equal to.
-                let equal = self.holding.iter().find_map(|[x, y]| match atom {
-                    _ if atom == *x => is_index(*y),
-                    _ if atom == *y => is_index(*x),
-                    _ => None,
-                });
+                let other = |[x, y]: &[Atom; 2]| {
+                    if atom == *x { is_index(*y) } else { is_index(*x).filter(|_| atom == *y) }
+                };
+                let equal = self.holding.iter().find_map(other);
                 if let Some(dim) = is_index(atom).or(equal) {
                     break dim;
                 }
@@ -433,7 +430,13 @@ impl Gather<'_> {
         self.sums_of_row(array, &shape, &mut Vec::new(), &Sums { terms: &all, nest, dims })
     }
 
-    fn sums_of_row(&mut self, row: Name, shape: &[Dim], index: &mut Vec<(Atom, Dim)>, sums: &Sums<'_>) -> Name {
+    fn sums_of_row(
+        &mut self,
+        row: Name,
+        shape: &[Dim],
+        index: &mut Vec<(Atom, Dim)>,
+        sums: &Sums<'_>,
+    ) -> Name {
         let Some((width, inner)) = shape.split_first() else {
             return self.sum_of_element(row, index, sums);
         };
@@ -490,7 +493,13 @@ impl Gather<'_> {
     }
 
     /// Tests whether the nest has the iteration of a term along a dimension; `None` if it surely has.
-    fn in_range(&mut self, index: &[(Atom, Dim)], sums: &Sums<'_>, distance: &[i64], at: usize) -> Option<Atom> {
+    fn in_range(
+        &mut self,
+        index: &[(Atom, Dim)],
+        sums: &Sums<'_>,
+        distance: &[i64],
+        at: usize,
+    ) -> Option<Atom> {
         let ((k, size), width) = (index[at], sums.nest.widths[sums.dims[at]]);
         if distance[at] == 0 && width == size {
             return None;

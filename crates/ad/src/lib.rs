@@ -27,8 +27,8 @@ mod gather;
 mod normalise;
 mod reverse;
 mod scalars;
-mod state;
 mod split;
+mod state;
 mod strip_mine;
 
 use crate::calls::Calls;

@@ -254,7 +254,7 @@ impl Ad<'_> {
         let Some(stm) = self.without_accumulators(stm)? else {
             return Ok(());
         };
-        let stm = self.from_tapes(stm);
+        let stm = self.with_saved_reads(stm);
         let active = stm.pat.iter().any(|param| self.active.contains(&param.name));
         if active && matches!(stm.exp, Exp::Loop { form: LoopForm::For { .. }, .. }) {
             let first = stm.pat.first().map(|param| param.name);

@@ -40,7 +40,8 @@ impl VisitMut<Soacs> for Split<'_> {
         for mut stm in std::mem::take(&mut body.stms) {
             with_stack(|| self.stm(&mut stm));
             if let Exp::Op(Soac::WithAcc { lambda, .. }) = &mut stm.exp {
-                let bound: FxHashSet<Name> = lambda.body.stms.iter().flat_map(|stm| &stm.pat).map(|p| p.name).collect();
+                let bound: FxHashSet<Name> =
+                    lambda.body.stms.iter().flat_map(|stm| &stm.pat).map(|p| p.name).collect();
                 for inner in &mut lambda.body.stms {
                     self.changed |= self.split_map(inner, &bound).is_some();
                 }
@@ -79,14 +80,19 @@ impl Split<'_> {
         // The values of the sums that the rest reads.
         let body = Body { stms: rest, result: screma.map.body.result.clone() };
         let needed: FxHashSet<Name> = free_names(&body).into_iter().collect();
-        let values: Vec<Param<Soacs>> =
-            sums.iter().flat_map(|stm| &stm.pat).filter(|param| needed.contains(&param.name)).cloned().collect();
+        let values: Vec<Param<Soacs>> = sums
+            .iter()
+            .flat_map(|stm| &stm.pat)
+            .filter(|param| needed.contains(&param.name))
+            .cloned()
+            .collect();
         if values.len() > MAX_VALUES || values.iter().any(|param| !param.ty.is_prim()) {
             return None;
         }
         let own = Body { stms: sums, result: values.iter().map(|param| param.name.into()).collect() };
         let used: FxHashSet<Name> = free_names(&own).into_iter().collect();
-        let rows = screma.inputs.iter().zip(&screma.map.params).filter(|(_, param)| used.contains(&param.name));
+        let rows =
+            screma.inputs.iter().zip(&screma.map.params).filter(|(_, param)| used.contains(&param.name));
         let (inputs, params): (Vec<Name>, Vec<Param<Soacs>>) =
             rows.map(|(input, param)| (*input, param.clone())).unzip();
         let mut outside = true;

@@ -71,9 +71,8 @@ impl Ad<'_> {
     /// Appends a counted loop: strip-mined if it has the attribute, and as a loop over segments if it may be and saves
     /// arrays. Loops whose arrays change their sizes remain as they are.
     pub(crate) fn strip_mined(&mut self, pat: Vec<Param<Soacs>>, aux: Aux, counted: Counted) {
-        let depth = aux.attrs.iter().find_map(|attr| match attr {
-            Attr::StripMine(depth) => Some((*depth).min(MAX_DEPTH)),
-            _ => None,
+        let depth = aux.attrs.iter().find_map(|attr| {
+            if let Attr::StripMine(depth) = attr { Some((*depth).min(MAX_DEPTH)) } else { None }
         });
         let saved = if depth.is_none() && self.splits_loops { counted.saved_arrays() } else { Vec::new() };
         let depth = depth.or((!saved.is_empty()).then_some(2));
@@ -127,7 +126,7 @@ impl Ad<'_> {
     fn root(&mut self, total: Atom, depth: u32) -> Atom {
         let int = PrimType::I64;
         let below = self.b.sub_i64(total, Atom::i64(1));
-        let zeros = self.b.unary(UnOp::Clz, int, below.into());
+        let zeros = self.b.unary(UnOp::Clz, int, below);
         let bits = self.b.sub_i64(Atom::i64(63 + i64::from(depth)), zeros.into());
         let bits = self.b.binary(BinOp::UDiv, int, bits, Atom::i64(depth.into()));
         self.b.binary(BinOp::Shl, int, Atom::i64(1), bits.into()).into()

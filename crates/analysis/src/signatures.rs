@@ -30,8 +30,7 @@ impl Signatures {
             aliases: function.ret.iter().map(|r| r.aliases.clone()).collect(),
         };
         let functions = program.functions.iter().map(signature).collect();
-        let is_derivative =
-            |stm: &Stm<L>| matches!(&stm.exp, Exp::Op(op) if op.aliased_operands().is_some());
+        let is_derivative = |stm: &Stm<L>| matches!(&stm.exp, Exp::Op(op) if op.aliased_operands().is_some());
         let differentiates =
             program.functions.iter().any(|function| statements::any(&function.body, &is_derivative));
         Self { functions, math: program.math.clone(), differentiates }

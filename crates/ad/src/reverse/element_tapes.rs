@@ -213,7 +213,9 @@ impl Ad<'_> {
                     let body = self.b.close(outer, all);
                     self.with_tapes(stm, Exp::Loop { params, form: *form, body }, &inner, tapes);
                 }
-                _ => self.b.let_with(stm.pat.clone(), stm.aux.clone(), stm.exp.clone()),
+                Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
+                    self.b.let_with(stm.pat.clone(), stm.aux.clone(), stm.exp.clone());
+                }
             }
         }
     }
@@ -267,8 +269,8 @@ impl Ad<'_> {
         self.saved_reads.extend(copies);
     }
 
-    /// The statement of a forward sweep, with reads from tapes in place of those that have been saved.
-    pub(super) fn from_tapes(&mut self, stm: Stm<Soacs>) -> Stm<Soacs> {
+    /// The statement of a forward sweep; saved elements are read from their tapes.
+    pub(super) fn with_saved_reads(&mut self, stm: Stm<Soacs>) -> Stm<Soacs> {
         if self.saved_reads.is_empty() {
             return stm;
         }
@@ -286,19 +288,21 @@ impl Ad<'_> {
             }
             Exp::If { cond, then_body, else_body } => {
                 let (then_body, else_body) =
-                    (self.body_from_tapes(then_body), self.body_from_tapes(else_body));
+                    (self.body_with_saved_reads(then_body), self.body_with_saved_reads(else_body));
                 Exp::If { cond, then_body, else_body }
             }
-            Exp::Loop { params, form, body } => Exp::Loop { params, form, body: self.body_from_tapes(body) },
+            Exp::Loop { params, form, body } => {
+                Exp::Loop { params, form, body: self.body_with_saved_reads(body) }
+            }
             exp @ (Exp::Basic(_) | Exp::Apply { .. } | Exp::Op(_)) => exp,
         };
         Stm { pat, aux, exp }
     }
 
-    fn body_from_tapes(&mut self, body: Body<Soacs>) -> Body<Soacs> {
+    fn body_with_saved_reads(&mut self, body: Body<Soacs>) -> Body<Soacs> {
         let outer = self.b.open();
         for stm in body.stms {
-            let stm = with_stack(|| self.from_tapes(stm));
+            let stm = with_stack(|| self.with_saved_reads(stm));
             self.b.let_with(stm.pat, stm.aux, stm.exp);
         }
         self.b.close(outer, body.result)

@@ -57,9 +57,7 @@ impl Ad<'_> {
                 self.extremum_hist(&h, ty)
             }
             Some((bin, ty))
-                if matches!(bin.class(), BinClass::Product)
-                    && ty.is_float()
-                    && !self.calls.is_repeated =>
+                if matches!(bin.class(), BinClass::Product) && ty.is_float() && !self.calls.is_repeated =>
             {
                 self.product_hist(&h, ty)
             }

@@ -189,7 +189,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let scalars = pat.iter().all(|param| param.ty.is_prim());
         let mut arms = then_body.stms.iter().chain(&else_body.stms);
         let size = then_body.stms.len() + else_body.stms.len();
-        if scalars && size <= thresholds::SELECTED_STATEMENTS && arms.all(|stm| is_speculable(stm, self.known.differentiates)) && self.rewrite() {
+        if scalars
+            && size <= thresholds::SELECTED_STATEMENTS
+            && arms.all(|stm| is_speculable(stm, self.known.differentiates))
+            && self.rewrite()
+        {
             let none = Aux::at(aux.prov);
             let yes = self.splice(then_body, &none);
             let no = self.splice(else_body, &none);
@@ -412,10 +416,9 @@ fn is_speculable<L: OptLevel>(stm: &Stm<L>, differentiates: bool) -> bool {
 }
 
 /// Returns true if the derivative of an operation is infinite somewhere.
-pub(crate) fn has_pole(op: &BasicOp) -> bool {
-    match op {
-        BasicOp::Scalar(ScalarOp::Binary(BinOp::FDiv, _, _, y)) => y.constant().is_none(),
-        BasicOp::Scalar(ScalarOp::Unary(UnOp::FSqrt, ..) | ScalarOp::Math(..)) => true,
-        _ => false,
+fn has_pole(op: &BasicOp) -> bool {
+    if let BasicOp::Scalar(ScalarOp::Binary(BinOp::FDiv, _, _, y)) = op {
+        return y.constant().is_none();
     }
+    matches!(op, BasicOp::Scalar(ScalarOp::Unary(UnOp::FSqrt, ..) | ScalarOp::Math(..)))
 }

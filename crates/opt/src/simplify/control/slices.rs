@@ -25,7 +25,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         cond: Atom,
         branches: [&Body<L>; 2],
     ) -> bool {
-        let ([param], [Some(yes), Some(no)]) = (pat, branches.map(|body| slice_of(body, self.known.differentiates))) else {
+        let ([param], [Some(yes), Some(no)]) =
+            (pat, branches.map(|body| slice_of(body, self.known.differentiates)))
+        else {
             return false;
         };
         if yes.before.len() + no.before.len() > thresholds::SELECTED_STATEMENTS {
