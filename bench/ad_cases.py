@@ -24,7 +24,7 @@ PARENTS = [-1, 0] + [1 if bone % 4 == 2 else bone - 1 for bone in range(2, 22)]
 
 @dataclass
 class Case:
-    """A program below `programs/ad`, its arguments, its entry points, and the difference that results may have
+    """A program in `derivatives`, its arguments, its entry points, and the difference that results may have
     relative to the greatest element."""
 
     program: str

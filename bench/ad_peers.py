@@ -18,7 +18,7 @@ from typing import Callable
 from harness import CFLAGS, HERE, WORK, Implementation, build_all, build_if_stale
 from values import parse
 
-PROGRAMS = HERE / "programs" / "ad"
+PROGRAMS = HERE / "derivatives"
 SCRIPT = HERE / "peers" / "ad.py"
 ONE_THREAD, ALL_THREADS = "bindrune, 1 thread", "bindrune"
 # The core that JAX has on its own.
