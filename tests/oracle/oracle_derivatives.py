@@ -163,6 +163,33 @@ def of_products(xs):
     return hessian, of_bins
 
 
+@oracle(REVERSE, "[][]f64", "[]f64")
+def of_triangle(xss, ys):
+    def f(xss, ys):
+        a, m = [list(xs) for xs in xss], len(ys)
+        for i in range(len(a)):
+            for j in range(i):
+                a[i][j % m] = a[j][i % m] * ys[0] + a[j][j % m]
+        return sum(x * x for xs in a for x in xs)
+
+    return gradients(f, xss, ys)
+
+
+@oracle(REVERSE, "[][]f64", "[]f64")
+def of_states(xss, ys):
+    def f(xss, ys):
+        a, g, n, m = [list(xs) for xs in xss], list(ys), len(xss), len(ys)
+        for i in range(4):
+            for j in range(n):
+                if j % 2 == 0:
+                    a[i % n][j % m] = a[j % n][i % m] * g[0] + a[0][0]
+            c = a[0][0] / 10
+            g = [y * y / 4 + c for y in g]
+        return sum(x for xs in a for x in xs) + sum(g)
+
+    return gradients(f, xss, ys)
+
+
 @oracle(REVERSE, "[]f64")
 def of_branches(xs):
     def g(x, xs):

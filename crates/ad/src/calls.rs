@@ -26,12 +26,22 @@ struct Key {
     seeds: Vec<bool>,
 }
 
+/// The options of all derivatives of a program.
+pub(crate) struct DerivativeOptions {
+    /// The bytes of states up to which a loop saves all of them.
+    pub tape_limit: i64,
+    /// True if the target has a device.
+    pub has_device: bool,
+    /// True if derivatives may be differentiated.
+    pub is_repeated: bool,
+}
+
 /// The functions of the program, and derivatives of them.
 pub(crate) struct Calls {
     /// The functions; `None` while one is being made.
     pub functions: Vec<Option<Function<Soacs>>>,
-    /// True if derivatives may be differentiated.
-    pub is_repeated: bool,
+    /// The options of all derivatives.
+    pub options: DerivativeOptions,
     known: FxHashMap<Key, FunId>,
     pending: Vec<(Key, FunId)>,
     /// How many derivatives lead to a function from one of the program.
@@ -41,12 +51,12 @@ pub(crate) struct Calls {
 
 impl Calls {
     /// The functions of a program.
-    pub fn new(functions: Vec<Function<Soacs>>) -> Self {
+    pub fn new(functions: Vec<Function<Soacs>>, options: DerivativeOptions) -> Self {
         let names = functions.iter().map(|function| function.name.clone()).collect();
         Self {
             order: vec![0; functions.len()],
             functions: functions.into_iter().map(Some).collect(),
-            is_repeated: false,
+            options,
             known: FxHashMap::default(),
             pending: Vec::new(),
             names,

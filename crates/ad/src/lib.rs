@@ -31,7 +31,7 @@ mod split;
 mod state;
 mod strip_mine;
 
-use crate::calls::Calls;
+use crate::calls::{Calls, DerivativeOptions};
 use crate::state::{Ad, Result};
 use analysis::signatures::Signatures;
 use analysis::statements;
@@ -40,7 +40,7 @@ use ir::soac::{Screma, Soac, Soacs};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Param, Program, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, VisitMut, with_stack};
-use ir::{Context, Name, Options, TypeEnv};
+use ir::{Context, Name, TypeEnv};
 
 /// Removes derivatives from a program.
 ///
@@ -53,15 +53,18 @@ pub fn differentiate(mut program: Program<Soacs>, context: &mut Context) -> Resu
         return Ok(program);
     }
     let signatures = Signatures::of(&program);
-    let is_repeated = is_repeated(&program);
-    let mut calls = Calls::new(std::mem::take(&mut program.functions));
-    calls.is_repeated = is_repeated;
+    let options = DerivativeOptions {
+        tape_limit: i64::try_from(context.options.tape_limit).unwrap_or(i64::MAX),
+        has_device: context.options.stack.has_device(),
+        is_repeated: is_repeated(&program),
+    };
+    let mut calls = Calls::new(std::mem::take(&mut program.functions), options);
     for at in 0..calls.functions.len() {
         let Some(mut function) = calls.functions[at].take() else {
             continue;
         };
         let mut differentiated = false;
-        while innermost(&mut function, &mut calls, &context.options)? {
+        while innermost(&mut function, &mut calls)? {
             differentiated = true;
             copies::resolve(&mut function, &calls)?;
             function = opt::simplify_function(function, &signatures, context)?;
@@ -102,12 +105,10 @@ fn is_repeated(program: &Program<Soacs>) -> bool {
 }
 
 /// Replaces the derivatives that contain no other. Returns false if there are no derivatives.
-fn innermost(function: &mut Function<Soacs>, calls: &mut Calls, options: &Options) -> Result<bool> {
+fn innermost(function: &mut Function<Soacs>, calls: &mut Calls) -> Result<bool> {
     let mut types = TypeEnv::of_function(function);
     let Function { names, provs, body, .. } = function;
-    let mut ad = Ad::new(Builder::new(names, &mut types), provs, calls);
-    ad.tape_limit = i64::try_from(options.tape_limit).unwrap_or(i64::MAX);
-    ad.has_device = options.stack.has_device();
+    let ad = Ad::new(Builder::new(names, &mut types), provs, calls);
     let mut replace = Innermost { ad, found: 0, done: Ok(()) };
     VisitMut::<Soacs>::body(&mut replace, body);
     replace.done.map(|()| replace.found > 0)

@@ -34,18 +34,16 @@ pub(crate) struct Ad<'a> {
     pub acc_adjoints: AccAdjoints,
     /// The tapes of loops, by their first result.
     pub tapes: FxHashMap<Name, Tapes>,
+    /// Numbers of iterations that are in scope wherever their bound is needed, by the bound.
+    pub counts: FxHashMap<Name, Dim>,
     /// Loops over segments, by their first result: the greatest length of a segment.
     pub segment_lengths: FxHashMap<Name, Dim>,
     /// Loops over segments after their forward sweep.
     pub segments: FxHashMap<Name, Segments>,
     /// Adjoints of one element that is not zero, by the array: its index and its value.
     pub single_elements: FxHashMap<Name, (Name, Atom)>,
-    /// True if the target has a device.
-    pub has_device: bool,
     /// The number of lambdas around the derivative.
     pub lambdas: usize,
-    /// The bytes of states up to which a loop saves all of them.
-    pub tape_limit: i64,
     /// True if loops may be split into segments: in reverse mode, outside of other loops, branches and lambdas.
     pub splits_loops: bool,
     /// Reads whose values a tape has, by the names that they bind.
@@ -70,12 +68,11 @@ impl<'a> Ad<'a> {
             dense: None,
             acc_adjoints: AccAdjoints::default(),
             tapes: FxHashMap::default(),
+            counts: FxHashMap::default(),
             segment_lengths: FxHashMap::default(),
             segments: FxHashMap::default(),
             single_elements: FxHashMap::default(),
-            has_device: false,
             lambdas: 0,
-            tape_limit: 0,
             splits_loops: false,
             saved_reads: FxHashMap::default(),
             tangents: Tangents::default(),
@@ -90,6 +87,7 @@ impl<'a> Ad<'a> {
         self.adjoints.clear();
         self.tapes.clear();
         self.saved_reads.clear();
+        self.counts.clear();
         self.segment_lengths.clear();
         self.segments.clear();
         self.single_elements.clear();

@@ -46,12 +46,10 @@ impl Counted {
         if self.params.iter().any(|p| matches!(p.param.ty, Type::Acc { .. })) {
             return Vec::new();
         }
-        let is_saved = |at: usize, ty: &Type| {
-            ty.shape().iter().any(|dim| matches!(dim, Dim::Var(_)))
-                && reads_of(&self.params[at].param, at, &self.body).is_none()
-        };
-        let types = self.params.iter().map(|p| &p.param.ty).enumerate();
-        types.filter(|(at, ty)| is_saved(*at, ty)).map(|(_, ty)| ty.clone()).collect()
+        let types = self.params.iter().map(|p| &p.param.ty).zip(reads_of(&self.params, self.var, &self.body));
+        let is_variable = |dim: &Dim| matches!(dim, Dim::Var(_));
+        let saved = types.filter(|(ty, reads)| reads.is_none() && ty.shape().iter().any(is_variable));
+        saved.map(|(ty, _)| ty.clone()).collect()
     }
 }
 
@@ -117,7 +115,8 @@ impl Ad<'_> {
             state = self.b.add_i64(state, size);
         }
         let all = self.b.binary(BinOp::SMax, PrimType::I64, total, Atom::i64(1));
-        let most = self.b.binary(BinOp::SDiv, PrimType::I64, Atom::i64(self.tape_limit), all.into());
+        let most =
+            self.b.binary(BinOp::SDiv, PrimType::I64, Atom::i64(self.calls.options.tape_limit), all.into());
         let fits = self.b.compare(CmpOp::SLe, PrimType::I64, state, most.into());
         self.b.select(PrimType::I64, fits.into(), all.into(), root).into()
     }

@@ -39,7 +39,7 @@ struct File {
     settings: TestSettings,
 }
 
-/// What the comments above a program set.
+/// The settings in the comments above a program.
 struct TestSettings {
     options: Options,
     sizes: Vec<Sizes>,

@@ -297,3 +297,35 @@ entry of_products [n] (xs: [n]f64) : ([n][n]f64, [n][n]f64) =
   let hessian f = tabulate n (\i -> vjp (\xs -> vjp f xs 1) xs (tabulate n (\j -> f64.bool (i == j))))
   let of_even xs = (hist (*) 1 2 (map (% 2) (iota n)) xs)[0]
   in (hessian f64.product, hessian of_even)
+
+-- ==
+-- entry: of_triangle
+-- input { [[0.5f64, -1.25f64], [2.0f64, 0.75f64], [1.5f64, -0.25f64]] [0.25f64, 1.5f64] }
+-- output { [[3.3359375f64, -2.306640625f64], [0.0f64, 3.09375f64], [0.0f64, 0.0f64]] [-0.04296874999999998f64, 0.0f64] }
+-- input { [[0.5f64, -1.25f64, 1.0f64]] [0.25f64, 1.5f64, -1.0f64] }
+-- output { [[1.0f64, -2.5f64, 2.0f64]] [0.0f64, 0.0f64, 0.0f64] }
+entry of_triangle [n][m] (xss: [n][m]f64) (ys: [m]f64) : ([n][m]f64, [m]f64) =
+  let f (xss: [n][m]f64, ys: [m]f64) =
+    let a =
+      loop a = copy xss for i < n do
+        loop a for j < i do a with [i, j % m] = a[j, i % m] * ys[0] + a[j, j % m]
+    in f64.sum (map (\x -> x * x) (flatten a))
+  in vjp f (xss, ys) 1
+
+-- ==
+-- entry: of_states
+-- input { [[0.5f64, -1.25f64], [2.0f64, 0.75f64], [1.5f64, -0.25f64]] [0.25f64, 1.5f64] }
+-- output { [[4.048208320094811f64, 1.1232038883703948f64], [0.0f64, 1.0f64], [0.8096416640189623f64, 1.2388288883703946f64]] [6.453950533797556f64, 0.0014458363195359182f64] }
+-- input { [[0.5f64, -1.25f64, 1.0f64]] [0.25f64, 1.5f64, -1.0f64] }
+-- output { [[1.7681914644573045f64, 1.1257739998497858f64, 1.0792900681934583f64]] [0.46296786097135034f64, 0.0005623323013423942f64, -8.987848832475719e-05f64] }
+entry of_states [n][m] (xss: [n][m]f64) (ys: [m]f64) : ([n][m]f64, [m]f64) =
+  let f (xss: [n][m]f64, ys: [m]f64) =
+    let (a, g) =
+      loop (a, g) = (copy xss, ys) for i < 4i64 do
+        let a =
+          loop a for j < i32.i64 n do
+            if j % 2 == 0 then a with [i % n, i64.i32 j % m] = a[i64.i32 j % n, i % m] * g[0] + a[0, 0] else a
+        let c = a[0, 0] / 10
+        in (a, map (\y -> y * y / 4 + c) g)
+    in f64.sum (flatten a) + f64.sum g
+  in vjp f (xss, ys) 1

@@ -11,6 +11,7 @@
 //!
 //! With one segment no iteration is repeated ([`crate::strip_mine`] chooses the number from the tape's size).
 
+use super::element_tapes::reads_of;
 use super::loops::{Building, Tape, Tapes};
 use crate::state::{Ad, Result};
 use ir::facts::Facts;
@@ -49,6 +50,7 @@ impl Ad<'_> {
             own_states.push(own);
             states.push(Tape::Values(result));
         }
+        self.count_inner_loops(body);
         let outer = self.b.open();
         let mut saved: Vec<Atom> = Vec::new();
         for (p, own) in params.iter().zip(own_states) {
@@ -78,6 +80,20 @@ impl Ad<'_> {
         self.tapes.insert(first, states);
         self.segments.insert(first, Segments { length, last: renamed(tapes, last) });
         Ok(())
+    }
+
+    /// Appends the numbers of iterations of loops in a segment on which the sizes of its tapes depend.
+    fn count_inner_loops(&mut self, body: &Body<Soacs>) {
+        let inner = body.stms.last().map(|stm| &stm.exp);
+        let Some(Exp::Loop { params, form: LoopForm::For { var, .. }, body }) = inner else {
+            return;
+        };
+        for (_, ty, bound) in
+            reads_of(params, *var, body).into_iter().flatten().flatten().flat_map(|read| read.loops)
+        {
+            let count = self.iterations(ty, bound);
+            self.counts.extend(bound.var().map(|bound| (bound, count)));
+        }
     }
 
     /// Appends the scalars from which a segment's iterations follow.

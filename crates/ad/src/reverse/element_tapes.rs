@@ -33,7 +33,7 @@ pub(crate) struct Read {
     pub name: Name,
     ty: Type,
     /// The loops around it within the taped one, outermost first.
-    loops: Vec<Counter>,
+    pub loops: Vec<Counter>,
 }
 
 /// The place of a read's value on its tape.
@@ -44,9 +44,23 @@ pub(crate) struct SavedRead {
     index: Vec<(PrimType, Atom)>,
 }
 
-/// The reads of a loop parameter, if all of its uses are reads, updates, and the next iteration.
-pub(crate) fn reads_of(param: &Param<Soacs>, position: usize, body: &Body<Soacs>) -> Option<Vec<Read>> {
-    let bound: FxHashSet<Name> = binders(body).into_iter().collect();
+/// For each parameter of a counted loop, the reads of it, if it is an array and all of its uses are reads, updates, and
+/// the next iteration.
+pub(crate) fn reads_of(params: &[LoopParam<Soacs>], var: Name, body: &Body<Soacs>) -> Vec<Option<Vec<Read>>> {
+    let mut bound: FxHashSet<Name> = params.iter().map(|p| p.param.name).chain([var]).collect();
+    bound.extend(binders(body));
+    let reads = |(at, p): (usize, &LoopParam<Soacs>)| {
+        p.param.ty.is_array().then(|| reads_of_array(&p.param, at, body, &bound))?
+    };
+    params.iter().enumerate().map(reads).collect()
+}
+
+fn reads_of_array(
+    param: &Param<Soacs>,
+    position: usize,
+    body: &Body<Soacs>,
+    bound: &FxHashSet<Name>,
+) -> Option<Vec<Read>> {
     let mut uses = Uses {
         rank: variable(param.ty.shape()),
         bound,
@@ -63,11 +77,11 @@ fn variable(dims: &[Dim]) -> usize {
     dims.iter().filter(|dim| matches!(dim, Dim::Var(_))).count()
 }
 
-struct Uses {
+struct Uses<'a> {
     /// The number of variable dimensions of the array. A tape of an iteration's reads has fewer.
     rank: usize,
-    /// The names that the body binds.
-    bound: FxHashSet<Name>,
+    /// The names that the loop binds.
+    bound: &'a FxHashSet<Name>,
     /// The names of the array after updates.
     versions: FxHashSet<Name>,
     /// The loops that are being visited.
@@ -75,7 +89,7 @@ struct Uses {
     reads: Vec<Read>,
 }
 
-impl Uses {
+impl Uses<'_> {
     fn is_version(&self, atom: Atom) -> bool {
         atom.var().is_some_and(|name| self.versions.contains(&name))
     }

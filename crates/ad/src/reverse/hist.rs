@@ -57,7 +57,9 @@ impl Ad<'_> {
                 self.extremum_hist(&h, ty)
             }
             Some((bin, ty))
-                if matches!(bin.class(), BinClass::Product) && ty.is_float() && !self.calls.is_repeated =>
+                if matches!(bin.class(), BinClass::Product)
+                    && ty.is_float()
+                    && !self.calls.options.is_repeated =>
             {
                 self.product_hist(&h, ty)
             }

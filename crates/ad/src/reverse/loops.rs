@@ -24,7 +24,7 @@ use ir::walk::{Substitution, free_names};
 use prim::{BinOp, ConvOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
 
-/// What a loop saves of a parameter.
+/// The tape of a loop's parameter.
 #[derive(Clone, Debug)]
 pub(crate) enum Tape {
     /// Nothing: the parameter is an accumulator.
@@ -70,7 +70,7 @@ impl Ad<'_> {
         let (mut building, mut tapes) = (Building::default(), Tapes::new());
         // The tapes' names inside of the loop, by the value or read that they save.
         let (mut of_values, mut of_reads) = (Vec::new(), FxHashMap::default());
-        for (at, p) in params.iter().enumerate() {
+        for (p, reads) in params.iter().zip(reads_of(params, *var, body)) {
             let Some(elem) = p.param.ty.elem() else {
                 tapes.push(Tape::Nothing);
                 continue;
@@ -79,7 +79,7 @@ impl Ad<'_> {
             if p.param.ty.shape().iter().any(varies) {
                 return Err(self.unsupported("loops with arrays whose size changes"));
             }
-            if let Some(reads) = p.param.ty.is_array().then(|| reads_of(&p.param, at, body)).flatten() {
+            if let Some(reads) = reads {
                 let mut saved = Vec::with_capacity(reads.len());
                 for read in reads {
                     let tape = self.tape_of(&read, count)?;
@@ -121,6 +121,9 @@ impl Ad<'_> {
 
     /// The number of iterations as a size.
     pub(crate) fn iterations(&mut self, ty: PrimType, bound: Atom) -> Dim {
+        if let Some(count) = bound.var().and_then(|bound| self.counts.get(&bound)) {
+            return *count;
+        }
         let wide = match bound {
             Atom::Const(value) => Atom::i64(value.as_i64().unwrap_or(0)),
             Atom::Var(_) => self.b.convert(ConvOp::SExt, ty, PrimType::I64, bound),

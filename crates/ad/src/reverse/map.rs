@@ -109,7 +109,7 @@ impl Ad<'_> {
             };
             own.push(element);
         }
-        index.filter(|_| !self.has_device).map(|index| (index, own))
+        index.filter(|_| !self.calls.options.has_device).map(|index| (index, own))
     }
 
     /// Adds the contributions of one iteration of a map, if there is any.

@@ -45,7 +45,7 @@ impl Ad<'_> {
                 self.add((*xs).into(), same.into());
             }
             // The quotient's derivative is not that of the product of the others at a zero.
-            BinClass::Product if ty.is_float() && !self.calls.is_repeated => {
+            BinClass::Product if ty.is_float() && !self.calls.options.is_repeated => {
                 self.reverse_product((width, *xs), ty, result.name, *adjoint);
             }
             BinClass::Min(_) | BinClass::Max(_) => {
