@@ -15,7 +15,7 @@ use ir::build::Builder;
 use ir::soac::{AccInput, Screma, Soac, Soacs};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::{VisitMut, used_names, with_stack};
+use ir::walk::{VisitMut, binders, used_names, with_stack};
 use ir::{Name, TypeEnv};
 use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -155,6 +155,11 @@ impl Gather<'_> {
             return None;
         }
         let dims = nest.dims.take()?;
+        // The maps after the `withacc` need the widths.
+        let bound: FxHashSet<Name> = binders(&lambda.body).into_iter().collect();
+        if nest.widths.iter().any(|width| matches!(width, Dim::Var(name) if bound.contains(name))) {
+            return None;
+        }
         if terms.iter().map(|term| term.distances.len()).sum::<usize>() > MAX_TERMS {
             return None;
         }

@@ -60,7 +60,8 @@ impl Split<'_> {
         };
         let is_acc = |param: &&Param<Soacs>| matches!(param.ty, Type::Acc { .. });
         let mut late: FxHashSet<Name> = screma.map.params.iter().filter(is_acc).map(|p| p.name).collect();
-        if late.is_empty() || !screma.scan_reduce.scans.is_empty() {
+        let is_plain = screma.scan_reduce.scans.is_empty();
+        if late.is_empty() || !is_plain || !screma.map.body.stms.iter().any(is_nest_with_sums) {
             return None;
         }
         let (mut sums, mut rest) = (Vec::new(), Vec::new());
@@ -95,9 +96,9 @@ impl Split<'_> {
             screma.inputs.iter().zip(&screma.map.params).filter(|(_, param)| used.contains(&param.name));
         let (inputs, params): (Vec<Name>, Vec<Param<Soacs>>) =
             rows.map(|(input, param)| (*input, param.clone())).unzip();
-        let mut outside = true;
-        inputs.iter().chain(&used).for_each(|name| outside &= !bound.contains(name));
-        if !outside {
+        let certs = stm.aux.certs.iter().copied();
+        let width = screma.width.atom().and_then(|atom| atom.var());
+        if inputs.iter().copied().chain(used).chain(certs).chain(width).any(|name| bound.contains(&name)) {
             return None;
         }
         let ret = values.iter().map(|param| param.ty.clone()).collect();
