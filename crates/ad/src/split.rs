@@ -10,7 +10,7 @@
 
 use ir::build::Builder;
 use ir::soac::{Screma, Soac, Soacs};
-use ir::syntax::{Body, Exp, Function, Lambda, Param, Stm};
+use ir::syntax::{Atom, Body, Exp, Function, Lambda, Param, Stm};
 use ir::types::Type;
 use ir::walk::{Substitution, VisitMut, free_names, refresh_lambda, stm_names, with_stack};
 use ir::{Name, TypeEnv};
@@ -97,7 +97,7 @@ impl Split<'_> {
         let (inputs, params): (Vec<Name>, Vec<Param<Soacs>>) =
             rows.map(|(input, param)| (*input, param.clone())).unzip();
         let certs = stm.aux.certs.iter().copied();
-        let width = screma.width.atom().and_then(|atom| atom.var());
+        let width = screma.width.atom().and_then(Atom::var);
         if inputs.iter().copied().chain(used).chain(certs).chain(width).any(|name| bound.contains(&name)) {
             return None;
         }
