@@ -11,7 +11,7 @@
 
 mod accs;
 mod basic;
-mod bin_order;
+mod bin_chunks;
 mod branch;
 mod checkpoints;
 mod dense;

@@ -42,7 +42,7 @@ pub(crate) struct Ad<'a> {
     pub segments: FxHashMap<Name, Segments>,
     /// Adjoints of one element that is not zero, by the array: its index and its value.
     pub single_elements: FxHashMap<Name, (Name, Atom)>,
-    /// The number of lambdas around the derivative.
+    /// The number of lambdas around the derivative, and of maps around a statement of its return sweep.
     pub lambdas: usize,
     /// True if loops may be split into segments: in reverse mode, outside of other loops, branches and lambdas.
     pub splits_loops: bool,
@@ -121,6 +121,13 @@ impl Ad<'_> {
             Type::Array { elem, shape } => self.b.replicate("zeros", shape, zero(*elem)).into(),
             Type::Acc { .. } | Type::Cert | Type::Mem(_) => zero(PrimType::Bool),
         }
+    }
+
+    /// An array whose elements are written before they are read.
+    pub fn unwritten(&mut self, row: &Type, count: Dim) -> Name {
+        let shape = std::iter::once(count).chain(row.shape().iter().copied()).collect();
+        let elem = row.elem().unwrap_or(PrimType::Bool);
+        self.b.let_basic("unwritten", BasicOp::Scratch { elem, shape })
     }
 
     /// The value, or the zero of the type in place of none.

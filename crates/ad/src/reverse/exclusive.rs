@@ -1,13 +1,12 @@
-//! Exclusive scans from either side, of whole arrays or of segments: the values before and after each
-//! element that the rules of reductions, scans and histograms need.
+//! Exclusive scans from either side: the values before and after each element that the rules of
+//! reductions and scans need.
 
-use super::reduce_special::truth;
 use crate::state::Ad;
 use ir::Name;
 use ir::soac::{Operator, Soacs};
 use ir::syntax::{Atom, BasicOp, DimIndex, Exp};
-use ir::types::{Dim, Type};
-use prim::{BinOp, CmpOp, PrimType};
+use ir::types::Dim;
+use prim::{CmpOp, PrimType};
 
 /// The side on which a scan begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,47 +31,7 @@ impl Ad<'_> {
             own.op.params.rotate_left(op.neutral.len());
         }
         let scanned = self.scan_from(width, inputs, own, side);
-        self.neighbours(width, &scanned, op, (side, None))
-    }
-
-    /// [`Self::exclusive`] within segments; the flag is set at the element of each segment that is
-    /// next to the side.
-    pub(super) fn segmented(
-        &mut self,
-        width: Dim,
-        (flags, values): (Name, &[Name]),
-        op: &Operator<Soacs>,
-        side: Side,
-    ) -> Vec<Name> {
-        let own = self.segmented_operator(op, side);
-        let inputs: Vec<Name> = std::iter::once(flags).chain(values.iter().copied()).collect();
-        let scanned = self.scan_from(width, &inputs, own, side);
-        self.neighbours(width, &scanned[1..], op, (side, Some(flags)))
-    }
-
-    /// The operator on flags and values that begins again where the second operand's flag is set.
-    fn segmented_operator(&mut self, op: &Operator<Soacs>, side: Side) -> Operator<Soacs> {
-        let types = op.op.ret.clone();
-        let all: Vec<Type> = std::iter::once(Type::BOOL).chain(types.iter().cloned()).collect();
-        let own = self.copy_lambda(&op.op);
-        let params: Vec<_> = all.iter().chain(&all).map(|ty| self.b.param("x", ty.clone())).collect();
-        let (x, y) = params.split_at(all.len());
-        let outer = self.b.open();
-        let flag = self.b.binary(BinOp::Or, PrimType::Bool, x[0].name.into(), y[0].name.into());
-        let values = |own: &[ir::syntax::Param<Soacs>]| -> Vec<Atom> {
-            own[1..].iter().map(|param| param.name.into()).collect()
-        };
-        let (earlier, later) = (values(x), values(y));
-        // From the right, the operand that comes later in the scan is the earlier element.
-        let operands = match side {
-            Side::Left => [earlier, later.clone()].concat(),
-            Side::Right => [later.clone(), earlier].concat(),
-        };
-        let hinted: Vec<Type> = types;
-        let results = self.b.if_("x", y[0].name.into(), hinted, |_| later, |b| b.inline(own, operands));
-        let result = std::iter::once(flag).chain(results).map(Atom::from).collect();
-        let neutral = std::iter::once(truth(false)).chain(op.neutral.iter().copied()).collect();
-        Operator { op: self.close_lambda(outer, params, result), neutral, comm: false }
+        self.neighbours(width, &scanned, op, side)
     }
 
     /// Scans arrays from a side on.
@@ -84,18 +43,18 @@ impl Ad<'_> {
         self.b.scan("scanned", width, &ordered, op)
     }
 
-    /// For each element, the value of a scan at its neighbour: the neutral element if there is none on
-    /// that side, or where a flag is set.
+    /// For each element, the value of a scan at its neighbour; the neutral element if there is none on
+    /// that side.
     pub(super) fn neighbours(
         &mut self,
         width: Dim,
         scanned: &[Name],
         op: &Operator<Soacs>,
-        (side, edges): (Side, Option<Name>),
+        side: Side,
     ) -> Vec<Name> {
         let size = width.atom().unwrap_or(Atom::i64(0));
-        let inputs: Vec<Name> = std::iter::once(self.b.iota(width)).chain(edges).collect();
-        self.b.map("neighbour", width, &inputs, |b, x| {
+        let is = self.b.iota(width);
+        self.b.map("neighbour", width, &[is], |b, x| {
             // The position in the scan, which is counted from its side.
             let at = match side {
                 Side::Left => b.sub_i64(x[0].into(), Atom::i64(1)),
@@ -104,10 +63,7 @@ impl Ad<'_> {
                     b.sub_i64(last, x[0].into())
                 }
             };
-            let edge = match x.get(1) {
-                Some(flag) => Atom::from(*flag),
-                None => b.compare(CmpOp::SLt, PrimType::I64, at, Atom::i64(0)).into(),
-            };
+            let edge: Atom = b.compare(CmpOp::SLt, PrimType::I64, at, Atom::i64(0)).into();
             let types = op.op.ret.clone();
             let at = |b: &mut ir::build::Builder<'_, Soacs>| {
                 scanned.iter().map(|own| b.index("x", *own, &[at]).into()).collect()

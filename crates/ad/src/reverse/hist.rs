@@ -5,7 +5,7 @@
 //! | sum (also of rows) | that of its bin |
 //! | minimum, maximum | that of its bin, if it is the first value that equals the result |
 //! | product | that of its bin, times the product of the bin's other values |
-//! | other | that of the operator between the values before and after it in its bin ([`super::bin_order`]) |
+//! | other | that of the operator, in the order of values, for the adjoint after it ([`super::bin_chunks`]) |
 
 use super::reduce_special::scalar_operator;
 use crate::state::{Ad, Result, zero};

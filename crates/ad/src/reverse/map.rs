@@ -297,7 +297,9 @@ impl Ad<'_> {
         let scope = self.open_scope();
         self.dense = Some(FxHashMap::default());
         self.adjoints = own.iter().map(|(name, param)| (*name, Adjoint::Acc(param.name))).collect();
+        self.lambdas += 1;
         sweep(self, &seeds)?;
+        self.lambdas -= 1;
         let mut contributions: Vec<Contribution> =
             self.dense.take().into_iter().flatten().map(|(to, value)| Contribution { to, value }).collect();
         contributions.sort_unstable_by_key(|contribution| contribution.to);

@@ -27,17 +27,17 @@ impl Ad<'_> {
             adjoints.iter().zip(&op.op.ret).map(|(adjoint, ty)| self.or_zero(*adjoint, ty)).collect();
         let left = self.exclusive(width, inputs, op, Side::Left);
         let right = self.exclusive(width, inputs, op, Side::Right);
-        self.reverse_elements((width, inputs), op, (&left, &right), &Seeds::Same(&seeds))
+        self.reverse_elements((width, inputs), op, (&left, &right), &seeds)
     }
 
     /// Adds the contributions of the elements of a reduction, each between what is to its left and to
     /// its right.
-    pub(super) fn reverse_elements(
+    fn reverse_elements(
         &mut self,
         (width, inputs): (Dim, &[Name]),
         op: &Operator<Soacs>,
         (left, right): (&[Name], &[Name]),
-        seeds: &Seeds<'_>,
+        seeds: &[Atom],
     ) -> Result {
         let first = self.copy_lambda(&op.op);
         let second = self.copy_lambda(&op.op);
@@ -64,13 +64,8 @@ impl Ad<'_> {
             }
         }
         let free = free_names_lambda(&first);
-        let (adjoints, same): (Vec<Option<Atom>>, Option<Vec<Atom>>) = match seeds {
-            Seeds::Same(seeds) => (Vec::new(), Some(seeds.to_vec())),
-            Seeds::Own(adjoints) => (adjoints.to_vec(), None),
-        };
-        self.reverse_rows(width, &rows, &free, &adjoints, |ad, own| {
-            let seeds: Vec<Option<Atom>> =
-                same.map_or_else(|| own.to_vec(), |same| same.into_iter().map(Some).collect());
+        let seeds: Vec<Option<Atom>> = seeds.iter().map(|seed| Some(*seed)).collect();
+        self.reverse_rows(width, &rows, &free, &[], |ad, _| {
             for stm in &first.body.stms {
                 ad.forward_sweep(stm)?;
             }
@@ -95,12 +90,4 @@ impl Ad<'_> {
     fn without_free_activity(&mut self, free: &[Name]) -> Vec<Name> {
         free.iter().copied().filter(|name| self.active.remove(name)).collect()
     }
-}
-
-/// The adjoints of the elements' combinations.
-pub(super) enum Seeds<'a> {
-    /// The same for all elements.
-    Same(&'a [Atom]),
-    /// Arrays of their own.
-    Own(&'a [Option<Atom>]),
 }

@@ -43,14 +43,25 @@ impl Ad<'_> {
             given.push(self.name_of(adjoint));
         }
         let results: Vec<Name> = pat.iter().map(|param| param.name).collect();
-        let before = self.neighbours(width, &results, op, (Side::Left, None));
+        let before = self.neighbours(width, &results, op, Side::Left);
         let alike = types.iter().all(|ty| ty.is_prim() && *ty == types[0] && *ty != Type::BOOL);
         let whole = if alike && types.len() <= MAX_SCAN_COMPONENTS {
             self.affine_scan((width, inputs), op, &before, &given)?
         } else {
             self.recurrence((width, inputs), op, &before, &given)?
         };
-        // The contributions of each application, by its own adjoint.
+        self.reverse_applications((width, inputs), op, &before, &whole)
+    }
+
+    /// Adds the contributions of applications of an operator by its second operand and free names, for
+    /// the adjoint of each.
+    pub(super) fn reverse_applications(
+        &mut self,
+        (width, inputs): (Dim, &[Name]),
+        op: &Operator<Soacs>,
+        before: &[Name],
+        whole: &[Name],
+    ) -> Result {
         let own = self.copy_lambda(&op.op);
         let k = op.neutral.len();
         let mut rows = Vec::new();
@@ -68,7 +79,7 @@ impl Ad<'_> {
         }
         self.mark_body(&own.body);
         let free = free_names_lambda(&own);
-        let seeds: Vec<Option<Atom>> = whole.into_iter().map(|name| Some(name.into())).collect();
+        let seeds: Vec<Option<Atom>> = whole.iter().map(|name| Some((*name).into())).collect();
         self.reverse_rows(width, &rows, &free, &seeds, |ad, seeds| ad.sweep(&own.body, seeds))
     }
 
@@ -87,17 +98,27 @@ impl Ad<'_> {
         operands: &[Name],
         seeds: &[Option<Atom>],
     ) -> Result<Vec<Atom>> {
+        self.operand_adjoints(op, operands, seeds, op.neutral.len())
+    }
+
+    /// The adjoints of the first components of an operator's operands for adjoints of its results.
+    pub(super) fn operand_adjoints(
+        &mut self,
+        op: &Operator<Soacs>,
+        operands: &[Name],
+        seeds: &[Option<Atom>],
+        count: usize,
+    ) -> Result<Vec<Atom>> {
         let own = self.copy_lambda(&op.op);
-        let k = op.neutral.len();
         let scope_adjoints = std::mem::take(&mut self.adjoints);
         let active = std::mem::take(&mut self.active);
         for (param, operand) in own.params.iter().zip(operands) {
             self.bind(param, (*operand).into());
         }
-        self.active.extend(own.params[..k].iter().map(|param| param.name));
+        self.active.extend(own.params[..count].iter().map(|param| param.name));
         self.mark_body(&own.body);
         self.sweep(&own.body, seeds)?;
-        let result = own.params[..k].iter().map(|param| self.value_so_far(param.name)).collect();
+        let result = own.params[..count].iter().map(|param| self.value_so_far(param.name)).collect();
         self.active = active;
         self.adjoints = scope_adjoints;
         Ok(result)
@@ -114,11 +135,13 @@ impl Ad<'_> {
         let size = width.atom().unwrap_or(Atom::i64(0));
         let types = op.op.ret.clone();
         let k = types.len();
-        let all = types.iter().map(|ty| ty.array_of(width));
         let mut params = Vec::new();
-        for ty in types.iter().cloned().chain(all) {
-            let init = self.zero(&ty);
-            params.push((ty, init));
+        for ty in &types {
+            let init = self.zero(ty);
+            params.push((ty.clone(), init));
+        }
+        for ty in &types {
+            params.push((ty.array_of(width), self.unwritten(ty, width).into()));
         }
         let results = self.down((PrimType::I64, size), params, |ad, (_, at), params| {
             let mut next = Vec::new();

@@ -29,6 +29,7 @@ use ir::syntax::{Atom, Attr, Aux, Body, Exp, Lambda, Stm};
 use ir::tunable::Rule;
 use ir::types::{Dim, Type};
 use ir::{Flatten, Name, Prov, Soacs};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Appends the statements that replace a screma that scans or reduces scalars.
 pub(super) fn scan_reduce(ctx: &mut Ctx<'_>, scope: Scope<'_>, to: Let, mut s: Screma) -> Result {
@@ -132,18 +133,25 @@ pub(super) fn split(names: &mut Names<'_>, aux: &Aux, s: Screma) -> Body<Soacs> 
     let Screma { width, inputs, map, mut scan_reduce } = s;
     let types = map.ret.clone();
     let post = scan_reduce.post.take();
-    if post.is_some() && forwarded.iter().all(Option::is_some) {
-        // The mapped values are arrays already.
-        let arrays = forwarded.into_iter().flatten().collect();
-        let combined = identity_screma(names, width, arrays, &types, scan_reduce);
-        return map_after(names, aux, combined, post);
-    }
     let arrays = rows(names, "xs", &types, Some(width));
-    let mapped = arrays.iter().map(|param| param.name).collect();
-    let map = screma(arrays, aux, Screma::map(width, inputs, map));
+    // An array that is read only may be an input of the map, or that of an equal result.
+    let is_read = |i: usize| post.is_some() && !is_acc(&types[i]) || i < scan_reduce.n_accumulated();
+    let mut known: FxHashMap<Atom, Name> = FxHashMap::default();
+    let mut mapped = Vec::new();
+    let mut own = vec![true; types.len()];
+    for (i, result) in map.body.result.iter().enumerate() {
+        let other = forwarded[i].or_else(|| known.get(result).copied()).filter(|_| is_read(i));
+        own[i] = other.is_none();
+        let array = other.unwrap_or(arrays[i].name);
+        known.entry(*result).or_insert(array);
+        mapped.push(array);
+    }
     let combined = identity_screma(names, width, mapped, &types, scan_reduce);
     let mut rest = map_after(names, aux, combined, post);
-    rest.stms.insert(0, map);
+    if own.contains(&true) {
+        let (arrays, map) = restrict(map, arrays, |i| own[i]);
+        rest.stms.insert(0, screma(arrays, aux, Screma::map(width, inputs, map)));
+    }
     rest
 }
 
@@ -197,14 +205,27 @@ fn map_before(names: &mut Names<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     let post_takes_mapped = scan_reduce.post.is_some();
     let goes_on = |i: &usize| *i < n_folded || post_takes_mapped && !is_acc(&types[*i]);
     let left: Vec<usize> = (0..types.len()).filter(goes_on).collect();
-    let own: Vec<Type> = left.iter().map(|&i| types[i].clone()).collect();
-    let arrays = left.iter().map(|&i| forwarded[i].unwrap_or(mapped[i].name)).collect();
-    let scan = identity_screma(names, width, arrays, &own, scan_reduce);
+    let left_types: Vec<Type> = left.iter().map(|&i| types[i].clone()).collect();
+    let rest: Vec<usize> = (n_folded..types.len()).filter(|i| !goes_on(i)).collect();
+    // The scan reads the arrays of equal results.
+    let mut known: FxHashMap<Atom, Name> = FxHashMap::default();
+    for &i in &rest {
+        known.entry(map.body.result[i]).or_insert(mapped[i].name);
+    }
+    let mut own = vec![true; types.len()];
+    let mut arrays = Vec::new();
+    for &i in &left {
+        let other = forwarded[i].or_else(|| known.get(&map.body.result[i]).copied());
+        own[i] = other.is_none();
+        let array = other.unwrap_or(mapped[i].name);
+        known.entry(map.body.result[i]).or_insert(array);
+        arrays.push(array);
+    }
+    let scan = identity_screma(names, width, arrays, &left_types, scan_reduce);
     let pat = results(names, &scan);
-    let rest = (n_folded..types.len()).filter(|i| !goes_on(i));
     let mut result = atoms(&pat);
-    result.extend(rest.map(|i| Atom::Var(mapped[i].name)));
-    let (mapped, map) = restrict(map, mapped, |i| forwarded[i].is_none() || !goes_on(&i));
+    result.extend(rest.iter().map(|&i| Atom::Var(mapped[i].name)));
+    let (mapped, map) = restrict(map, mapped, |i| own[i]);
     let map = Screma::map(width, inputs, map);
     let stms = vec![screma(mapped, aux, map), screma(pat, aux, scan)];
     Body { stms, result }
@@ -220,18 +241,47 @@ fn restrict(mut map: Lambda<Soacs>, arrays: Pat, selected: impl Fn(usize) -> boo
 }
 
 /// Splits a screma from its post lambda, if it has one, which becomes a map over the elements.
-fn map_after(names: &mut Names<'_>, aux: &Aux, s: Screma, post: Option<Lambda<Soacs>>) -> Body<Soacs> {
+fn map_after(names: &mut Names<'_>, aux: &Aux, mut s: Screma, post: Option<Lambda<Soacs>>) -> Body<Soacs> {
     let width = s.width;
-    let pat = results(names, &s);
     let Some(post) = post else {
+        let pat = results(names, &s);
         return Body { result: atoms(&pat), stms: vec![screma(pat, aux, s)] };
     };
+    // Elements of inputs are read from these.
+    let forwarded: Vec<Option<Name>> = s.forwarded_inputs().collect();
+    let n_folded = s.scan_reduce.n_accumulated();
+    let goes_on = |i: usize| i >= n_folded && forwarded[i].is_some() && !is_acc(&s.map.ret[i]);
+    let kept = (0..s.map.ret.len()).map(|i| !goes_on(i)).collect::<Vec<_>>();
+    let mut at = 0..;
+    s.map.body.result.retain(|_| at.next().is_some_and(|i| kept[i]));
+    at = 0..;
+    s.map.ret.retain(|_| at.next().is_some_and(|i| kept[i]));
+    let pat = results(names, &s);
     let (reduced, elements) = s.scan_reduce.results(&pat);
-    let last = rows(names, "ys", &post.ret, Some(width));
-    let inputs = elements.iter().map(|param| param.name).collect();
-    let map = Screma::map(width, inputs, post);
-    let result = [atoms(reduced), atoms(&last)].concat();
-    let stms = vec![screma(pat.clone(), aux, s), screma(last, aux, map)];
+    let mut elements = elements.iter().map(|param| param.name);
+    let n_scanned = n_folded - reduced.len();
+    let mut inputs: Vec<Name> = elements.by_ref().take(n_scanned).collect();
+    let mapped = forwarded.iter().zip(&kept).skip(n_folded);
+    inputs.extend(mapped.filter_map(|(input, kept)| if *kept { elements.next() } else { *input }));
+    let mut last = rows(names, "ys", &post.ret, Some(width));
+    // A result that is a parameter has its array already, which is no input; no two results are one
+    // array.
+    let mut own = vec![true; last.len()];
+    let mut passed = FxHashSet::default();
+    let mut result = atoms(reduced);
+    for (i, atom) in post.body.result.iter().enumerate() {
+        let at = post.params.iter().position(|param| *atom == Atom::Var(param.name));
+        let array = at.filter(|_| !is_acc(&post.ret[i])).map(|at| inputs[at]);
+        let array = array.filter(|array| pat.iter().any(|own| own.name == *array) && passed.insert(*array));
+        own[i] = array.is_none();
+        result.push(array.unwrap_or(last[i].name).into());
+    }
+    let mut stms = vec![screma(pat.clone(), aux, s)];
+    if own.contains(&true) {
+        let map;
+        (last, map) = restrict(post, last, |i| own[i]);
+        stms.push(screma(last, aux, Screma::map(width, inputs, map)));
+    }
     Body { stms, result }
 }
 

@@ -35,6 +35,10 @@ const REPORT_BYTES: i64 = 64 << 10;
 const STATIC_REFERENCES: u64 = 1 << 62;
 /// [`Header::slots`] of a block that represents a device block.
 const DEVICE_BLOCK: u64 = u64::MAX;
+/// The distance of headers of subsequent large blocks from where their pages begin: a number of cache
+/// lines without a common divisor with that of a page.
+const SHIFT_STEP: u64 = 11 * 64;
+const SHIFT_RANGE: u64 = 4 << 10;
 /// [`Header::class`] of a block of [`large`].
 const LARGE: u64 = u64::MAX;
 /// [`Header::class`] of a block whose memory is that of a `value::Buffer`.
@@ -53,6 +57,8 @@ struct Header {
     /// The number of slots at the start of the data: addresses of blocks to each of which it holds
     /// a reference, or null. [`DEVICE_BLOCK`] if the data are a [`device::Block`].
     slots: u64,
+    /// Bytes of the block before the header.
+    shift: u64,
 }
 
 const _: () = assert!(size_of::<Header>() == HEADER as usize && value::HEADROOM == HEADER as usize);
@@ -90,11 +96,13 @@ pub struct LocalHeap {
     unreported: i64,
     /// The maximum of `unreported` since the last report.
     highest: i64,
+    /// The last large block's [`Header::shift`].
+    shift: u64,
 }
 
 impl Default for LocalHeap {
     fn default() -> Self {
-        Self { free: [FreeList::default(); CLASSES], unreported: 0, highest: 0 }
+        Self { free: [FreeList::default(); CLASSES], unreported: 0, highest: 0, shift: 0 }
     }
 }
 
@@ -148,6 +156,7 @@ impl LocalHeap {
                 class: class as u64,
                 next: None,
                 slots: 0,
+                shift: 0,
             });
         }
         Ok(block)
@@ -202,6 +211,13 @@ impl LocalHeap {
         }
     }
 
+    /// Where the next large block's header is put: blocks of one size would begin at the same place of
+    /// a page otherwise, and elements of one index of several arrays share few sets of a cache.
+    fn next_shift(&mut self) -> u64 {
+        self.shift = (self.shift + SHIFT_STEP) % SHIFT_RANGE;
+        self.shift
+    }
+
     /// Allocates a block for `bytes` bytes of data, with one reference.
     pub fn alloc(&mut self, bytes: u64, shared: &Shared, me: usize) -> Result<NonNull<u8>, OutOfMemory> {
         shared.stats.add(me, Counter::Allocations, 1);
@@ -212,19 +228,22 @@ impl LocalHeap {
         } else {
             // The accounting must be exact for large blocks.
             self.report(&shared.heap)?;
-            let (block, total, reused) = shared.heap.take(total)?;
-            let block = block.cast::<Header>();
+            let shift = self.next_shift();
+            let (block, total, reused) = shared.heap.take(total.saturating_add(shift))?;
             shared.stats.add(me, Counter::CacheHits, u64::from(reused));
             // SAFETY: the block is this thread's, large enough and aligned.
-            unsafe {
+            let block = unsafe {
+                let block = block.byte_add(shift as usize).cast::<Header>();
                 block.write(Header {
                     references: AtomicU64::new(0),
                     total,
                     class: LARGE,
                     next: None,
                     slots: 0,
+                    shift,
                 });
-            }
+                block
+            };
             block
         };
         // SAFETY: the block is this thread's and has a header; its data follow.
@@ -243,7 +262,7 @@ impl LocalHeap {
         // SAFETY: by the caller's promise a header precedes the data.
         let block = unsafe { data.cast::<Header>().sub(1) };
         // SAFETY: as above. The reference ends before the block is reused.
-        let (last, class, total, slots) = unsafe {
+        let (last, class, total, slots, shift) = unsafe {
             let header = block.as_ref();
             let references = header.references.load(Ordering::Acquire);
             if references >= STATIC_REFERENCES {
@@ -251,7 +270,7 @@ impl LocalHeap {
             }
             // A sole owner needs no atomic update.
             let last = references == 1 || header.references.fetch_sub(1, Ordering::Release) == 1;
-            (last, header.class, header.total, header.slots)
+            (last, header.class, header.total, header.slots, header.shift)
         };
         if !last {
             return;
@@ -262,7 +281,11 @@ impl LocalHeap {
             unsafe { self.release_slots(block, shared) };
         }
         match class {
-            LARGE => shared.heap.cache_block(block.cast(), total),
+            LARGE => {
+                // SAFETY: `alloc` put the header so far into the block.
+                let start = unsafe { block.cast::<u8>().byte_sub(shift as usize) };
+                shared.heap.cache_block(start, total);
+            }
             ADOPTED => {
                 shared.heap.release(total);
                 // SAFETY: `adopt` took these parts from a buffer.
@@ -426,6 +449,7 @@ pub unsafe fn adopt(ctx: *mut Ctx, data: Buffer) -> *mut u8 {
             class: ADOPTED,
             next: None,
             slots: 0,
+            shift: 0,
         });
     }
     data.as_ptr()
