@@ -131,3 +131,16 @@ def gamma (x: f32): f32 =
 -- arguments much cancels. At most 0.51 ulp.
 #[math(lgamma)]
 def lgamma (x: f32): f32 = intrinsics.f64_to_f32 (special64.lgamma (intrinsics.f32_to_f64 x))
+
+-- | The derivative of lgamma, in double precision throughout. At most 0.51 ulp of the
+-- largest of the result and 1.
+#[math(digamma)]
+def digamma (x: f32): f32 = intrinsics.f64_to_f32 (special64.digamma (intrinsics.f32_to_f64 x))
+
+-- | The derivative of digamma, in double precision. At most 0.51 ulp.
+#[math(trigamma)]
+def trigamma (x: f32): f32 = intrinsics.f64_to_f32 (special64.trigamma (intrinsics.f32_to_f64 x))
+
+-- | The derivative of trigamma, in double precision. At most 0.51 ulp.
+#[math(tetragamma)]
+def tetragamma (x: f32): f32 = intrinsics.f64_to_f32 (special64.tetragamma (intrinsics.f32_to_f64 x))

@@ -388,3 +388,25 @@ def of_calls(xs):
 @oracle(FORWARD, "f64", "f64")
 def of_sums_types(is_circle, a, b):
     return (2 * math.pi * a, 0.0) if is_circle else (b, a)
+
+
+EULER = 0.5772156649015329
+APERY = 1.2020569031595942
+
+
+@oracle(FORWARD, *["[]f64"] * 4)
+def of_gamma(xs):
+    """Closed forms at half-integers."""
+    results = [[], [], [], []]
+    for x in xs:
+        n = round(abs(x - 0.5))
+        odd = [2 * k - 1 for k in range(1, n + 1)]
+        digamma = -EULER - 2 * math.log(2) + sum(2 / k for k in odd)
+        trigamma = math.pi**2 / 2 - sum(4 / k**2 for k in odd)
+        tetragamma = -14 * APERY + sum(16 / k**3 for k in odd)
+        if x < 0:
+            trigamma = math.pi**2 - trigamma
+        own = [digamma, trigamma, tetragamma, math.gamma(x) * digamma]
+        for result, value in zip(results, own):
+            result.append(value)
+    return tuple(results)

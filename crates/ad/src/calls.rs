@@ -4,7 +4,9 @@
 use crate::copies;
 use crate::state::{Ad, Result};
 use analysis::signatures::Signatures;
+use ir::SrcLoc;
 use ir::build::Builder;
+use ir::remark::{DerivativeStep, RemarkKind};
 use ir::soac::Soacs;
 use ir::syntax::{Atom, Aux, Body, Exp, FunParam, FunResult, Function, Param};
 use ir::types::{Dim, Type};
@@ -36,12 +38,17 @@ pub(crate) struct DerivativeOptions {
     pub is_repeated: bool,
 }
 
+/// What became of a part of a function in its derivative, and where in the source.
+pub(crate) type Note = (Vec<SrcLoc>, DerivativeStep);
+
 /// The functions of the program, and derivatives of them.
 pub(crate) struct Calls {
     /// The functions; `None` while one is being made.
     pub functions: Vec<Option<Function<Soacs>>>,
     /// The options of all derivatives.
     pub options: DerivativeOptions,
+    /// What became of parts of the function being differentiated, if remarks are requested.
+    pub notes: Option<Vec<Note>>,
     known: FxHashMap<Key, FunId>,
     pending: Vec<(Key, FunId)>,
     /// How many derivatives lead to a function from one of the program.
@@ -51,12 +58,13 @@ pub(crate) struct Calls {
 
 impl Calls {
     /// The functions of a program.
-    pub fn new(functions: Vec<Function<Soacs>>, options: DerivativeOptions) -> Self {
+    pub fn new(functions: Vec<Function<Soacs>>, options: DerivativeOptions, remarks: bool) -> Self {
         let names = functions.iter().map(|function| function.name.clone()).collect();
         Self {
             order: vec![0; functions.len()],
             functions: functions.into_iter().map(Some).collect(),
             options,
+            notes: remarks.then(Vec::new),
             known: FxHashMap::default(),
             pending: Vec::new(),
             names,
@@ -72,12 +80,20 @@ impl Calls {
                 continue;
             }
             let function = self.make(&key)?;
+            self.report(&function.name, context);
             let function = opt::simplify_function(function, &Signatures::default(), context)?;
             self.functions[id.index()] = Some(function);
             self.pending.append(&mut later);
         }
         self.pending = later;
         Ok(())
+    }
+
+    /// Records the notes on a function.
+    pub fn report(&mut self, function: &FunName, context: &mut Context) {
+        for (spans, step) in self.notes.iter_mut().flat_map(std::mem::take) {
+            context.remark(&function.0, spans, RemarkKind::Derivative(step));
+        }
     }
 
     /// The functions, with all derivatives.

@@ -9,14 +9,16 @@
 //! The gradient of a stencil is a stencil again. Updates in branches count as updates by zero where they do not run.
 //! Terms are added in the order of the iterations that computed them.
 
+use crate::calls::Calls;
 use crate::reverse::is_sum;
 use crate::state::{addition, zero};
 use ir::build::Builder;
+use ir::remark::DerivativeStep;
 use ir::soac::{AccInput, Screma, Soac, Soacs};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{VisitMut, binders, used_names, with_stack};
-use ir::{Name, TypeEnv};
+use ir::{Name, Prov, TypeEnv};
 use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
@@ -26,19 +28,22 @@ use std::collections::{BTreeMap, BTreeSet};
 const MAX_TERMS: usize = 40;
 
 /// Replaces accumulators in a function. Returns true if there were any.
-pub(crate) fn gather(function: &mut Function<Soacs>) -> bool {
+pub(crate) fn gather(function: &mut Function<Soacs>, calls: &mut Calls) -> bool {
     let mut types = TypeEnv::of_function(function);
-    let Function { names, body, .. } = function;
+    let Function { names, body, provs, .. } = function;
     let mut gather = Gather {
         b: Builder::new(names, &mut types),
         operations: FxHashMap::default(),
         indices: FxHashSet::default(),
         equalities: FxHashMap::default(),
         holding: Vec::new(),
-        changed: false,
+        replaced: Vec::new(),
     };
     gather.body(body);
-    gather.changed
+    if let Some(notes) = &mut calls.notes {
+        notes.extend(gather.replaced.iter().map(|prov| (provs.stack(*prov), DerivativeStep::Gathers)));
+    }
+    !gather.replaced.is_empty()
 }
 
 struct Gather<'a> {
@@ -51,7 +56,8 @@ struct Gather<'a> {
     equalities: FxHashMap<Name, [Atom; 2]>,
     /// The equalities that hold in the branches being visited.
     holding: Vec<[Atom; 2]>,
-    changed: bool,
+    /// Where accumulators were replaced.
+    replaced: Vec<Prov>,
 }
 
 /// Values that iterations add at the same distances.
@@ -113,7 +119,10 @@ impl Gather<'_> {
                 break;
             }
             match self.without(&stm, at) {
-                Some(next) => (stm, self.changed) = (next, true),
+                Some(next) => {
+                    self.replaced.push(stm.aux.prov);
+                    stm = next;
+                }
                 None => at += 1,
             }
         }

@@ -58,7 +58,7 @@ pub fn differentiate(mut program: Program<Soacs>, context: &mut Context) -> Resu
         has_device: context.options.stack.has_device(),
         is_repeated: is_repeated(&program),
     };
-    let mut calls = Calls::new(std::mem::take(&mut program.functions), options);
+    let mut calls = Calls::new(std::mem::take(&mut program.functions), options, context.options.remarks);
     for at in 0..calls.functions.len() {
         let Some(mut function) = calls.functions[at].take() else {
             continue;
@@ -66,11 +66,13 @@ pub fn differentiate(mut program: Program<Soacs>, context: &mut Context) -> Resu
         let mut differentiated = false;
         while innermost(&mut function, &mut calls)? {
             differentiated = true;
+            calls.report(&function.name, context);
             copies::resolve(&mut function, &calls)?;
             function = opt::simplify_function(function, &signatures, context)?;
             calls.make_pending(context)?;
         }
-        if differentiated && (gather::gather(&mut function) | split::split(&mut function)) {
+        if differentiated && (gather::gather(&mut function, &mut calls) | split::split(&mut function)) {
+            calls.report(&function.name, context);
             function = opt::simplify_function(function, &signatures, context)?;
         }
         calls.functions[at] = Some(function);

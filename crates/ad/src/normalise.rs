@@ -8,6 +8,7 @@ use crate::state::{Ad, Result};
 use crate::strip_mine::Counted;
 use ir::Name;
 use ir::operator_map::{element_operator, operator_map};
+use ir::remark::DerivativeStep;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{HistOp, Operator, Screma, Soac, Soacs};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
@@ -173,7 +174,8 @@ impl Ad<'_> {
         for (group, own) in self.groups(op) {
             let pat: Vec<Param<Soacs>> = group.iter().map(|at| pat[*at].clone()).collect();
             let inputs: Vec<Name> = group.iter().map(|at| inputs[*at]).collect();
-            match operator_map(&own) {
+            let rule = !scan && crate::reverse::has_rule_for_arrays(&own, self.calls.options.is_repeated);
+            match operator_map(&own).filter(|_| !rule) {
                 Some((rows, _)) => self.columns(pat, aux, (width, rows), &inputs, &own, scan)?,
                 None => self.one(pat, aux, (width, inputs), own, scan),
             }
@@ -373,6 +375,8 @@ impl Ad<'_> {
         aux: Aux,
         (params, cond, body): (Vec<LoopParam<Soacs>>, Name, Body<Soacs>),
     ) {
+        self.at(&aux);
+        self.note(|_| DerivativeStep::CountsIterations);
         let mut map = Substitution::default();
         let mut counting = params.clone();
         for p in &mut counting {

@@ -30,6 +30,7 @@ pub(crate) use checkpoints::Segments;
 pub(crate) use element_tapes::{SavedRead, reads_of};
 pub(crate) use hist::is_sum;
 pub(crate) use loops::Tapes;
+pub(crate) use reduce_special::has_rule_for_arrays;
 
 use crate::state::{Ad, Result};
 use ir::Name;

@@ -5,6 +5,7 @@ use crate::calls::Calls;
 use crate::forward::{AccTangents, Tangents};
 use crate::reverse::{AccAdjoints, Adjoints, SavedRead, Segments, Tapes};
 use ir::build::{Builder, Outer};
+use ir::remark::DerivativeStep;
 use ir::soac::{Operator, Screma, Soac, Soacs};
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param, ReshapeKind};
 use ir::types::{Dim, Type};
@@ -13,6 +14,7 @@ use ir::{Name, PassError, ProvTable};
 use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::convert::Infallible;
+use std::sync::Arc;
 
 pub(crate) type Result<T = ()> = std::result::Result<T, PassError>;
 
@@ -107,6 +109,36 @@ impl Ad<'_> {
     /// The error for a construct whose derivative is not supported.
     pub fn unsupported(&self, what: &str) -> PassError {
         PassError::unsupported(format!("the derivative of {what}"), self.provs.stack(self.b.prov))
+    }
+
+    /// Notes what becomes of the current statement's operation; `step` is made only for remarks.
+    pub fn note(&mut self, step: impl FnOnce(&Self) -> DerivativeStep) {
+        if self.calls.notes.is_some() {
+            let note = (self.provs.stack(self.b.prov), step(self));
+            self.calls.notes.iter_mut().for_each(|notes| notes.push(note.clone()));
+        }
+    }
+
+    /// The hint of a name, for notes.
+    pub fn hint(&self, name: Name) -> Arc<str> {
+        Arc::clone(self.b.names.hint(name))
+    }
+
+    /// The type of an array with sizes by their hints, for notes.
+    pub fn type_text(&self, array: Name) -> Arc<str> {
+        let ty = self.b.types.type_of(array);
+        let mut text = String::new();
+        for dim in ty.shape() {
+            text.push('[');
+            match dim {
+                Dim::Var(size) => text.push_str(self.b.names.hint(*size)),
+                Dim::Const(size) => text.push_str(&size.to_string()),
+                Dim::Ext(_) => text.push('?'),
+            }
+            text.push(']');
+        }
+        text.push_str(ty.elem().map_or("", PrimType::name));
+        text.into()
     }
 
     /// Returns true for a variable that depends on what the derivative is taken by.

@@ -4,7 +4,7 @@
 use crate::forest;
 use crate::remark::ShownRemark;
 use crate::remarks::Remarks;
-use driver::remark::{CopyReason, EnclosingLoop, Execution, RemarkKind, Sequential};
+use driver::remark::{CopyReason, DerivativeStep, EnclosingLoop, Execution, RemarkKind, Sequential};
 use ir::SrcLoc;
 use serde_json::{Map, Value, json};
 
@@ -81,6 +81,19 @@ fn data(kind: &RemarkKind) -> Value {
         | RemarkKind::Version { .. }
         | RemarkKind::Hoisted
         | RemarkKind::Packed => Value::Object(Map::new()),
+        RemarkKind::Derivative(step) => match step {
+            DerivativeStep::SavesValues { variable, tape }
+            | DerivativeStep::SavesReads { variable, tape } => {
+                json!({ "step": kebab_case(step), "variable": &**variable, "tape": &**tape })
+            }
+            DerivativeStep::Sums(array) | DerivativeStep::Accumulates(array) => {
+                json!({ "step": kebab_case(step), "variable": &**array })
+            }
+            DerivativeStep::Segments(limit) => json!({ "step": "segments", "bytes": limit }),
+            DerivativeStep::CountsIterations | DerivativeStep::RunsAgain | DerivativeStep::Gathers => {
+                json!({ "step": kebab_case(step) })
+            }
+        },
         RemarkKind::Composed { iterations, .. } => json!({ "iterations": iterations }),
         RemarkKind::DeadRemoved(what) => json!({ "what": what.to_string() }),
         RemarkKind::NotFused { why: reason, .. } => why(kebab_case(reason)),

@@ -3,7 +3,8 @@
 use crate::names::{RemarkContext, SourceNames};
 use driver::Remark;
 use driver::remark::{
-    CopyReason, EnclosingLoop, Execution, FusionOperand, NotVectorisedReason, RemarkKind, Sequential,
+    CopyReason, DerivativeStep, EnclosingLoop, Execution, FusionOperand, NotVectorisedReason, RemarkKind,
+    Sequential,
 };
 use ir::SrcLoc;
 
@@ -14,6 +15,8 @@ pub enum Group {
     Functions,
     /// Work that was hoisted or found unnecessary.
     Work,
+    /// What derivatives save, compute again, and add up.
+    Derivatives,
     /// Fusion.
     Fusion,
     /// Parallelisation and offloading.
@@ -28,14 +31,23 @@ pub enum Group {
 
 impl Group {
     /// All groups, in the order of display.
-    pub const ALL: [Self; 7] =
-        [Self::Functions, Self::Work, Self::Fusion, Self::Parallel, Self::Lanes, Self::Checks, Self::Copies];
+    pub const ALL: [Self; 8] = [
+        Self::Functions,
+        Self::Work,
+        Self::Derivatives,
+        Self::Fusion,
+        Self::Parallel,
+        Self::Lanes,
+        Self::Checks,
+        Self::Copies,
+    ];
 
     /// The name in texts and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Functions => "functions",
             Self::Work => "work",
+            Self::Derivatives => "derivatives",
             Self::Fusion => "fusion",
             Self::Parallel => "parallel",
             Self::Lanes => "lanes",
@@ -111,7 +123,7 @@ impl ShownRemark {
             Group::Functions => format!("{decision}{inside}"),
             Group::Fusion | Group::Lanes | Group::Copies => format!("`{subject}`{inside} {decision}"),
             Group::Work if self.kind == RemarkKind::Hoisted => format!("`{subject}`{inside} {decision}"),
-            Group::Work | Group::Parallel | Group::Checks => {
+            Group::Work | Group::Derivatives | Group::Parallel | Group::Checks => {
                 format!("`{subject}`{inside}: {decision}")
             }
         };
@@ -259,6 +271,18 @@ fn classify(kind: &RemarkKind) -> Option<(Group, Rating)> {
         }
         RemarkKind::NestWork(_) => (Group::Parallel, Rating::Plain),
         RemarkKind::OnHost { .. } => (Group::Parallel, Rating::Left),
+        RemarkKind::Derivative(step) => (
+            Group::Derivatives,
+            match step {
+                DerivativeStep::Sums(_) | DerivativeStep::Gathers => Rating::Good,
+                DerivativeStep::Accumulates(_) => Rating::Left,
+                DerivativeStep::SavesValues { .. }
+                | DerivativeStep::SavesReads { .. }
+                | DerivativeStep::Segments(_)
+                | DerivativeStep::CountsIterations
+                | DerivativeStep::RunsAgain => Rating::Plain,
+            },
+        ),
         RemarkKind::Hoisted | RemarkKind::Packed => (Group::Work, Rating::Good),
         RemarkKind::DeadRemoved(_) => (Group::Work, Rating::Plain),
         RemarkKind::CheckRemoved { .. } | RemarkKind::CheckHoisted(_) => (Group::Checks, Rating::Good),

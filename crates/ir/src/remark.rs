@@ -156,6 +156,8 @@ pub enum RemarkKind {
         /// Maximum number of nested choices.
         most: u32,
     },
+    /// What a derivative needs of its function.
+    Derivative(DerivativeStep),
     /// A loop-invariant computation was hoisted out of the loop around it.
     Hoisted,
     /// Elements that a combinator reads far apart are copied next to each other first.
@@ -187,6 +189,37 @@ pub enum RemarkKind {
         /// The reason.
         why: CopyReason,
     },
+}
+
+/// What became of a part of a function in its derivative.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DerivativeStep {
+    /// The values that a loop's variable takes are saved.
+    SavesValues {
+        /// The variable.
+        variable: Arc<str>,
+        /// The type of the tape.
+        tape: Arc<str>,
+    },
+    /// The elements of a loop's array that its iterations read are saved.
+    SavesReads {
+        /// The array.
+        variable: Arc<str>,
+        /// The type of the tape.
+        tape: Arc<str>,
+    },
+    /// Only some states of a loop are saved if all need more than a number of bytes.
+    Segments(u64),
+    /// A `while` loop runs once more, to count its iterations.
+    CountsIterations,
+    /// What iterations compute is computed again, not saved.
+    RunsAgain,
+    /// All contributions to an array are reductions.
+    Sums(Arc<str>),
+    /// Contributions to an array are updates of an accumulator.
+    Accumulates(Arc<str>),
+    /// The updates of an accumulator became a map of sums.
+    Gathers,
 }
 
 /// The work of one execution of a parallel nest, as polynomials over sizes by their names; `0` for none.

@@ -51,7 +51,7 @@ use Derivative::{If, Negated, Same, Times, Unless, Zero};
 use Factor::Result;
 
 /// The derivatives of an operation with respect to each operand; `None` if there is no expression
-/// for them (gamma functions).
+/// for them (a fourth derivative of `lgamma`).
 pub fn derivatives<X>(op: &ScalarOp<X>) -> Option<SmallVec<[Derivative; 3]>> {
     Some(match op {
         ScalarOp::Unary(op, ty, _) => smallvec![unary(*op, At(*ty))],
@@ -290,7 +290,11 @@ fn math(fun: MathFun, at: At) -> Option<SmallVec<[Derivative; 3]>> {
             let scale = at.math(MathFun::Ldexp, smallvec![num(1.0), Y]);
             return Some(smallvec![Times(scale), Zero]);
         }
-        MathFun::Gamma | MathFun::Lgamma => return None,
+        MathFun::Gamma => at.mul(Result, at.call(MathFun::Digamma, X)),
+        MathFun::Lgamma => at.call(MathFun::Digamma, X),
+        MathFun::Digamma => at.call(MathFun::Trigamma, X),
+        MathFun::Trigamma => at.call(MathFun::Tetragamma, X),
+        MathFun::Tetragamma => return None,
     };
     Some(smallvec![Times(factor)])
 }

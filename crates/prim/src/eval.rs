@@ -3,8 +3,8 @@
 //! Each function returns `None` where the operation has no value (division by zero, an operand of
 //! the wrong type).
 
-use crate::half_turns;
 use crate::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp, f16_from_f64};
+use crate::{half_turns, polygamma};
 use half::f16;
 
 /// `x op y`. `None` for division or modulo by zero, and for operands that are not of one type in
@@ -441,6 +441,8 @@ math_dispatch! {
     Asinh = libm::asinhf; Acosh = libm::acoshf; Atanh = libm::atanhf;
     Cbrt = libm::cbrtf; Erf = libm::erff; Erfc = libm::erfcf;
     Gamma = libm::tgammaf; Lgamma = libm::lgammaf;
+    Digamma = single(polygamma::digamma); Trigamma = single(polygamma::trigamma);
+    Tetragamma = single(polygamma::tetragamma);
     Sinpi = single(half_turns::sinpi); Cospi = single(half_turns::cospi); Tanpi = single(half_turns::tanpi);
     Asinpi = single(half_turns::asinpi); Acospi = single(half_turns::acospi);
     Atanpi = single(half_turns::atanpi);
@@ -459,6 +461,7 @@ math_dispatch! {
     Asinh = libm::asinh; Acosh = libm::acosh; Atanh = libm::atanh;
     Cbrt = libm::cbrt; Erf = libm::erf; Erfc = libm::erfc;
     Gamma = libm::tgamma; Lgamma = libm::lgamma;
+    Digamma = polygamma::digamma; Trigamma = polygamma::trigamma; Tetragamma = polygamma::tetragamma;
     Sinpi = half_turns::sinpi; Cospi = half_turns::cospi; Tanpi = half_turns::tanpi;
     Asinpi = half_turns::asinpi; Acospi = half_turns::acospi; Atanpi = half_turns::atanpi;
     ;

@@ -19,6 +19,7 @@ pub mod eval;
 mod half_turns;
 mod ids;
 pub mod laws;
+mod polygamma;
 mod scalar;
 mod scalar_op;
 mod types;

@@ -546,6 +546,12 @@ math_functions! {
     Gamma = "gamma", 1;
     /// Logarithm of the absolute value of the gamma function.
     Lgamma = "lgamma", 1;
+    /// First derivative of `lgamma`.
+    Digamma = "digamma", 1;
+    /// Second derivative of `lgamma`.
+    Trigamma = "trigamma", 1;
+    /// Third derivative of `lgamma`.
+    Tetragamma = "tetragamma", 1;
     /// The next value from the first argument towards the second.
     Nextafter = "nextafter", 2;
     /// Magnitude of the first argument with the sign of the second.

@@ -111,6 +111,9 @@ one! {
     erfc "erfc" Erfc;
     gamma "gamma" Gamma;
     lgamma "lgamma" Lgamma;
+    digamma "digamma" Digamma;
+    trigamma "trigamma" Trigamma;
+    tetragamma "tetragamma" Tetragamma;
 }
 
 two! {

@@ -69,6 +69,9 @@ pub const fn math(fun: MathFun, ty: PrimType) -> i64 {
         MathFun::Erfc => [220, 544],
         MathFun::Gamma => [480, 976],
         MathFun::Lgamma => [1244, 1236],
+        MathFun::Digamma => [1608, 1600],
+        MathFun::Trigamma => [1256, 1248],
+        MathFun::Tetragamma => [1432, 1424],
         MathFun::Nextafter | MathFun::Copysign | MathFun::Ldexp => [LIBRARY_FUNCTION; 2],
     };
     if matches!(ty, PrimType::F32) { single } else { double }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes operators.txt, which a test of the crate `prim` reads.
 
-Needs `numpy`. Integers are computed with unbounded precision and truncated to their width, floats
+Needs `numpy` and `mpmath`. Integers are computed with unbounded precision and truncated to their width, floats
 with numpy and exact fractions. Each line is
 
     KIND NAME.TYPE OPERAND... RESULT
@@ -12,6 +12,7 @@ operands is used, to keep the file small.
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 
 rng = np.random.default_rng(7)
@@ -247,6 +248,11 @@ def half_turns(part):
     return value
 
 
+def polygamma(order):
+    """A derivative of digamma, rounded once."""
+    return lambda x: float(mpmath.polygamma(order, mpmath.mpf(x)))
+
+
 MATH = {
     "exp": math.exp, "exp2": lambda x: 2.0 ** x, "exp10": lambda x: 10.0 ** x,
     "expm1": math.expm1, "log": math.log, "log2": math.log2, "log10": math.log10,
@@ -254,7 +260,8 @@ MATH = {
     "acos": math.acos, "atan": math.atan, "sinh": math.sinh, "cosh": math.cosh,
     "tanh": math.tanh, "asinh": math.asinh, "acosh": math.acosh, "atanh": math.atanh,
     "cbrt": lambda x: math.copysign(abs(x) ** (1 / 3), x), "erf": math.erf, "erfc": math.erfc,
-    "gamma": math.gamma, "lgamma": math.lgamma,
+    "gamma": math.gamma, "lgamma": math.lgamma, "digamma": polygamma(0), "trigamma": polygamma(1),
+    "tetragamma": polygamma(2),
     "sinpi": half_turns(0), "cospi": half_turns(1), "tanpi": half_turns(2),
     "asinpi": lambda x: math.asin(x) / math.pi, "acospi": lambda x: math.acos(x) / math.pi,
     "atanpi": lambda x: math.atan(x) / math.pi, "atan2pi": lambda y, x: math.atan2(y, x) / math.pi,
@@ -271,7 +278,7 @@ def functions():
             args = [x, 2.0] if two else [x]
             try:
                 r = f(*args)
-            except (ValueError, OverflowError):
+            except (ValueError, OverflowError, ZeroDivisionError):
                 continue
             emit("math", name, [bits_of(np.float64(a)) for a in args], bits_of(np.float64(r)))
 

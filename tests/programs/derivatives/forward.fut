@@ -83,3 +83,15 @@ entry of_sums_types (is_circle: bool) (a: f64) (b: f64) : (f64, f64) =
   in match vjp area s 1
      case #circle r -> (r, 0)
      case #box x y -> (x, y)
+
+-- Three derivatives of the logarithm of the gamma function, and one of the gamma function.
+
+-- ==
+-- entry: of_gamma
+-- input { [0.5f64, 1.5f64, 4.5f64, 16.5f64, -0.5f64, -3.5f64] }
+-- output { [-1.9635100260214235f64, 0.03648997397857645f64, 1.3888709263595285f64, 2.772751371622623f64, 0.03648997397857645f64, 1.3888709263595285f64] [4.934802200544679f64, 0.934802200544679f64, 0.24872510303900963f64, 0.06247968267796811f64, 8.934802200544679f64, 9.620879298050347f64] [-16.82879664423432f64, -0.8287966442343198f64, -0.06155682132102669f64, -0.0039024439577559633f64, -0.8287966442343198f64, -0.06155682132102669f64] [-3.480230906913262f64, 0.032338397448884955f64, 16.154969393303062f64, 14390575329386.3f64, -0.12935358979553982f64, 0.3751176566608241f64] }
+entry of_gamma [n] (xs: [n]f64) : ([n]f64, [n]f64, [n]f64, [n]f64) =
+  let first x = vjp f64.lgamma x 1
+  let second x = jvp first x 1
+  let third x = jvp second x 1
+  in (map first xs, map second xs, map third xs, map (\x -> jvp f64.gamma x 1) xs)

@@ -15,6 +15,7 @@ use super::element_tapes::reads_of;
 use super::loops::{Building, Tape, Tapes};
 use crate::state::{Ad, Result};
 use ir::facts::Facts;
+use ir::remark::DerivativeStep;
 use ir::soac::Soacs;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Stm};
 use ir::types::{Dim, Shape};
@@ -37,6 +38,7 @@ impl Ad<'_> {
             return Err(PassError::bug("a loop over segments is not counted"));
         };
         self.at(&stm.aux);
+        self.note(|ad| DerivativeStep::Segments(ad.calls.options.tape_limit.unsigned_abs()));
         let count = self.iterations(*ty, *bound);
         let mut building = Building::default();
         let (mut states, mut own_states) = (Tapes::new(), Vec::new());

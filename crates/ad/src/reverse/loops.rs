@@ -17,11 +17,12 @@ use super::element_tapes::{Read, reads_of};
 use crate::state::{Ad, Result};
 use ir::Name;
 use ir::facts::Facts;
+use ir::remark::DerivativeStep;
 use ir::soac::Soacs;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Shape, Type};
 use ir::walk::{Substitution, free_names};
-use prim::{BinOp, ConvOp, PrimType, Scalar};
+use prim::{BinOp, ConvOp, PrimType, Scalar, ScalarOp};
 use rustc_hash::FxHashMap;
 
 /// The tape of a loop's parameter.
@@ -83,6 +84,10 @@ impl Ad<'_> {
                 let mut saved = Vec::with_capacity(reads.len());
                 for read in reads {
                     let tape = self.tape_of(&read, count)?;
+                    self.note(|ad| DerivativeStep::SavesReads {
+                        variable: ad.hint(p.param.name),
+                        tape: ad.type_text(tape),
+                    });
                     let (own, result) = building.add(self, tape);
                     of_reads.insert(read.name, own);
                     saved.push((read, result));
@@ -92,6 +97,10 @@ impl Ad<'_> {
             }
             let shape = Shape::from_slice(p.param.ty.array_of(count).shape());
             let tape = self.b.let_basic("tape", BasicOp::Scratch { elem, shape });
+            self.note(|ad| DerivativeStep::SavesValues {
+                variable: ad.hint(p.param.name),
+                tape: ad.type_text(tape),
+            });
             let (own, result) = building.add(self, tape);
             of_values.push((p.param.name, own));
             tapes.push(Tape::Values(result));
@@ -130,7 +139,10 @@ impl Ad<'_> {
         };
         match wide.constant().and_then(Scalar::as_i64) {
             Some(n) => Dim::Const(n.max(0)),
-            None => Dim::Var(self.b.binary(BinOp::SMax, PrimType::I64, wide, Atom::i64(0))),
+            None => {
+                let count = BasicOp::Scalar(ScalarOp::Binary(BinOp::SMax, PrimType::I64, wide, Atom::i64(0)));
+                Dim::Var(self.b.let_basic("iterations", count))
+            }
         }
     }
 

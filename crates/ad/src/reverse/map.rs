@@ -13,6 +13,7 @@ use super::dense::{self, Contribution, Leaves};
 use super::{Adjoint, Adjoints};
 use crate::state::{Ad, Result};
 use ir::Name;
+use ir::remark::DerivativeStep;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{Screma, Soac, Soacs};
 use ir::syntax::{Atom, BasicOp, Exp, Lambda, Param, Stm};
@@ -78,6 +79,9 @@ impl Ad<'_> {
     ) -> Result {
         if let Some((index, adjoints)) = self.single_iteration(adjoints) {
             return self.reverse_iteration((width, inputs, map), index, &adjoints);
+        }
+        if map.body.stms.iter().any(|stm| matches!(stm.exp, Exp::Loop { .. } | Exp::Op(_))) {
+            self.note(|_| DerivativeStep::RunsAgain);
         }
         let map = self.copy_lambda(map);
         let rows: Vec<(Name, Param<Soacs>)> = inputs
@@ -196,6 +200,14 @@ impl Ad<'_> {
         };
         for (name, acc) in passed {
             self.adjoints.insert(name, Adjoint::Acc(acc));
+        }
+        for name in sums.iter().chain(elementwise.iter().map(|own| &own.to)) {
+            if self.b.types.type_of(*name).is_array() {
+                self.note(|ad| DerivativeStep::Sums(ad.hint(*name)));
+            }
+        }
+        for (name, ..) in &used {
+            self.note(|ad| DerivativeStep::Accumulates(ad.hint(*name)));
         }
         for (name, sum) in sums.iter().zip(&plain) {
             self.add((*name).into(), (*sum).into());

@@ -363,6 +363,38 @@ entry mean (xs: []f64): f64 =
 ";
 
 #[test]
+fn derivative_remarks() {
+    assert_remarks(
+        "def steps [n] (xs: [n]f64) : f64 =
+  loop x = 0 for s in xs do f64.sin x + s
+def shift [n] (xs: [n]f64) : [n]f64 =
+  loop xs = copy xs for i < n - 1 do xs with [i + 1] = xs[i] * xs[i + 1]
+def halve (x: f64) : f64 =
+  loop x while x > 1 do x / 2
+def second [n] (xs: [n]f64) : [n]f64 =
+  tabulate n (\\i -> xs[i] * if i > 0 then xs[i - 1] else 0)
+def scatter_like [n] (is: [n]i64) (xs: [n]f64) : f64 =
+  f64.sum (map (\\i -> xs[i]) is)
+def weights [n] (a: [n][n]f64) (x: [n]f64) : [n]f64 =
+  map (\\row -> f64.sum (map2 (*) row x)) a
+entry gradients [n] (xs: [n]f64) (is: [n]i64) (a: [n][n]f64) =
+  ( vjp steps xs 1, vjp shift xs (replicate n 1), vjp halve xs[0] 1, vjp second xs xs, vjp (scatter_like is) xs 1
+  , vjp (weights a) xs xs
+  )",
+        &[],
+        &[
+            ("derivative", "for s in xs", &["saves `x` of each iteration: [iterations]f64"]),
+            ("derivative", "xs with [i + 1]", &["saves the elements of `xs` that are read: [iterations]f64"]),
+            ("derivative", "while x > 1", &["runs the loop once more"]),
+            ("derivative", "f64.sum (map2", &["computes inner loops and combinators again"]),
+            ("derivative", "a", &["adds to `x` by reductions"]),
+            ("derivative", "tabulate n", &["adds by a map of sums"]),
+            ("derivative", "f64.sum (map (", &["adds to `x` by updates of single elements"]),
+        ],
+    );
+}
+
+#[test]
 fn text_shows_remarks_below_each_line() {
     let folder = Folder::new();
     let file = folder.file("program.fut", PROGRAM);

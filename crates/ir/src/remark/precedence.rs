@@ -64,6 +64,7 @@ impl RemarkKind {
             | Self::VersionPruned { .. }
             | Self::OnHost { .. }
             | Self::ChoicesTooDeep { .. }
+            | Self::Derivative(_)
             | Self::Hoisted
             | Self::Packed
             | Self::DeadRemoved(_)

@@ -2,9 +2,9 @@
 //! remark for users, shown at the source span of the operation ([`RemarkKind::text`]).
 
 use super::{
-    Bound, Check, CheckRemovedReason, CopyReason, Cycles, EnclosingLoop, Execution, FusionOperand, NestWork,
-    NotFusedReason, NotInlinedReason, NotVectorisedReason, OperationKind, PrivateUse, Pruned, Remark,
-    RemarkKind, Sequential,
+    Bound, Check, CheckRemovedReason, CopyReason, Cycles, DerivativeStep, EnclosingLoop, Execution,
+    FusionOperand, NestWork, NotFusedReason, NotInlinedReason, NotVectorisedReason, OperationKind,
+    PrivateUse, Pruned, Remark, RemarkKind, Sequential,
 };
 use crate::name::SrcLoc;
 use crate::seg::Decomp;
@@ -114,6 +114,7 @@ impl RemarkKind {
                 let of = lines.map_or_else(String::new, |lines| format!(" ({lines} fused)"));
                 format!("{what}{of} {}", how.text(names))
             }
+            Self::Derivative(step) => format!("its derivative {}", step.text(names)),
             Self::Hoisted => "hoisted out of the loop".to_owned(),
             Self::Packed => {
                 "elements that are not contiguous are packed first, if they are read often".to_owned()
@@ -172,6 +173,7 @@ impl RemarkKind {
             Self::VersionPruned { .. } => "version-removed",
             Self::OnHost { .. } => "on-host",
             Self::ChoicesTooDeep { .. } => "no-versions",
+            Self::Derivative(_) => "derivative",
             Self::Hoisted => "hoisted",
             Self::Packed => "packed",
             Self::DeadRemoved(_) => "removed",
@@ -184,6 +186,31 @@ impl RemarkKind {
             },
             Self::NestWork(_) => "nest-work",
             Self::Copied { .. } => "copied",
+        }
+    }
+}
+
+impl DerivativeStep {
+    fn text(&self, names: &dyn RemarkNames) -> String {
+        match self {
+            Self::SavesValues { variable, tape } => {
+                format!("saves {} of each iteration: {tape}", names.variable(variable))
+            }
+            Self::SavesReads { variable, tape } => {
+                format!("saves the elements of {} that are read: {tape}", names.variable(variable))
+            }
+            Self::Segments(limit) => format!(
+                "saves some states only, if all need more than {limit} bytes: iterations between them run again"
+            ),
+            Self::CountsIterations => "runs the loop once more, to count its iterations".to_owned(),
+            Self::RunsAgain => {
+                "computes inner loops and combinators again, instead of saving them".to_owned()
+            }
+            Self::Sums(array) => format!("adds to {} by reductions", names.variable(array)),
+            Self::Accumulates(array) => {
+                format!("adds to {} by updates of single elements", names.variable(array))
+            }
+            Self::Gathers => "adds by a map of sums, without updates".to_owned(),
         }
     }
 }
@@ -385,6 +412,7 @@ impl fmt::Display for RemarkKind {
             | Self::SpecialisationReused(_)
             | Self::Version { .. }
             | Self::Executes { .. }
+            | Self::Derivative(_)
             | Self::Hoisted
             | Self::Packed
             | Self::DeadRemoved(_)
