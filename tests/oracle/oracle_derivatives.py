@@ -410,3 +410,13 @@ def of_gamma(xs):
         for result, value in zip(results, own):
             result.append(value)
     return tuple(results)
+
+
+@oracle(REVERSE, "[]f64")
+def of_largest_in_bins(bins, xs):
+    result = [0.0] * len(xs)
+    for bin in range(len(xs)):
+        inside = [i for i, own in enumerate(bins) if own == bin]
+        if inside:
+            result[max(inside, key=lambda i: (xs[i], -i))] = 1.0
+    return result

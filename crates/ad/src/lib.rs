@@ -30,6 +30,7 @@ mod scalars;
 mod split;
 mod state;
 mod strip_mine;
+mod update_loops;
 
 use crate::calls::{Calls, DerivativeOptions};
 use crate::state::{Ad, Result};
@@ -71,7 +72,11 @@ pub fn differentiate(mut program: Program<Soacs>, context: &mut Context) -> Resu
             function = opt::simplify_function(function, &signatures, context)?;
             calls.make_pending(context)?;
         }
-        if differentiated && (gather::gather(&mut function, &mut calls) | split::split(&mut function)) {
+        let changed = differentiated
+            && (gather::gather(&mut function, &mut calls)
+                | split::split(&mut function)
+                | update_loops::update_loops(&mut function));
+        if changed {
             calls.report(&function.name, context);
             function = opt::simplify_function(function, &signatures, context)?;
         }

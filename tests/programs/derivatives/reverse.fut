@@ -329,3 +329,16 @@ entry of_states [n][m] (xss: [n][m]f64) (ys: [m]f64) : ([n][m]f64, [m]f64) =
         in (a, map (\y -> y * y / 4 + c) g)
     in f64.sum (flatten a) + f64.sum g
   in vjp f (xss, ys) 1
+
+-- The largest value of each bin, the first of equal ones: an operator that is no sum, product or minimum.
+
+def larger (p: f64, i: i64) (q: f64, j: i64) : (f64, i64) =
+  if p > q || (p == q && i < j) then (p, i) else (q, j)
+
+-- ==
+-- entry: of_largest_in_bins
+-- input { [5i64, 2i64, -1i64, 2i64, 0i64] [-0.25f64, 1.5f64, 2.0f64, 1.25f64, -3.0f64] }
+-- output { [0.0f64, 1.0f64, 0.0f64, 0.0f64, 1.0f64] }
+entry of_largest_in_bins [n] (is: [n]i64) (xs: [n]f64) : [n]f64 =
+  let of_bins xs = hist larger (-9, i64.highest) n is (zip xs (iota n))
+  in vjp (\xs -> f64.sum (map (.0) (of_bins xs))) xs 1

@@ -248,14 +248,19 @@ impl Ad<'_> {
     ) -> Result<Vec<Name>> {
         let (op, k) = (chunks.op, chunks.components());
         let count = chunks.count.atom().unwrap_or(Atom::i64(0));
+        let last = self.b.sub_i64(count, Atom::i64(1));
         let types = chunks.bin_types();
-        let neutral = self.neutral_bins(chunks);
-        let mut inits: Vec<(Type, Atom)> = types.iter().cloned().zip(atoms(&neutral)).collect();
-        for ty in &types {
+        let mut inits: Vec<(Type, Atom)> = Vec::new();
+        for (ty, total) in types.iter().zip(totals) {
+            inits.push((ty.clone(), self.b.index("rest", *total, &[last]).into()));
+        }
+        // What the last chunk leaves is the result.
+        for (ty, seed) in types.iter().zip(seeds) {
             let all = self.unwritten(ty, chunks.count);
+            let all = self.b.update("ends", all, &[last], (*seed).into());
             inits.push((ty.array_of(chunks.count), all.into()));
         }
-        let results = self.down((PrimType::I64, count), inits, |ad, (_, c), params| {
+        let results = self.down((PrimType::I64, last), inits, |ad, (_, c), params| {
             let (rest, ends) = params.split_at(k);
             let mut inputs: Vec<Name> =
                 starts.iter().chain(totals).map(|own| ad.b.index("own", *own, &[c])).collect();

@@ -41,7 +41,7 @@ pub(crate) fn element_operator(op: &Lambda<Soacs>) -> Option<(BinOp, PrimType, V
             let shape = std::iter::once(*width).chain(inner).collect();
             applies(bin, [Atom::Var(*a), Atom::Var(*b)]).then_some((bin, ty, shape))
         }
-        _ => None,
+        Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => None,
     }
 }
 

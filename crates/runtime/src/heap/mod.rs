@@ -232,7 +232,7 @@ impl LocalHeap {
             let (block, total, reused) = shared.heap.take(total.saturating_add(shift))?;
             shared.stats.add(me, Counter::CacheHits, u64::from(reused));
             // SAFETY: the block is this thread's, large enough and aligned.
-            let block = unsafe {
+            unsafe {
                 let block = block.byte_add(shift as usize).cast::<Header>();
                 block.write(Header {
                     references: AtomicU64::new(0),
@@ -243,8 +243,7 @@ impl LocalHeap {
                     shift,
                 });
                 block
-            };
-            block
+            }
         };
         // SAFETY: the block is this thread's and has a header; its data follow.
         unsafe {
