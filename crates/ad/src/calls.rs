@@ -38,7 +38,7 @@ pub(crate) struct DerivativeOptions {
     pub is_repeated: bool,
 }
 
-/// What became of a part of a function in its derivative, and where in the source.
+/// The outcome for a part of a function in its derivative, and where in the source.
 pub(crate) type Note = (Vec<SrcLoc>, DerivativeStep);
 
 /// The functions of the program, and derivatives of them.
@@ -47,7 +47,7 @@ pub(crate) struct Calls {
     pub functions: Vec<Option<Function<Soacs>>>,
     /// The options of all derivatives.
     pub options: DerivativeOptions,
-    /// What became of parts of the function being differentiated, if remarks are requested.
+    /// The outcomes for parts of the function being differentiated, if remarks are requested.
     pub notes: Option<Vec<Note>>,
     known: FxHashMap<Key, FunId>,
     pending: Vec<(Key, FunId)>,

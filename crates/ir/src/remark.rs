@@ -191,7 +191,7 @@ pub enum RemarkKind {
     },
 }
 
-/// What became of a part of a function in its derivative.
+/// The outcome for a part of a function in its derivative.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DerivativeStep {
     /// The values that a loop's variable takes are saved.

@@ -31,7 +31,15 @@ fn positive(x: f64, far: impl Fn(f64) -> f64, term: impl Fn(f64) -> f64) -> f64 
     if x >= 12.0 {
         return far(x);
     }
-    far(x + 12.0) + (0..12).map(|k| term(1.0 / (x + f64::from(k)))).sum::<f64>()
+    // Much cancels near a zero, so what each addition loses is added at the end.
+    let (mut sum, mut lost) = (far(x + 12.0), 0.0);
+    for k in 0..12 {
+        let term = term(1.0 / (x + f64::from(k)));
+        let next = sum + term;
+        lost += if sum.abs() >= term.abs() { (sum - next) + term } else { (term - next) + sum };
+        sum = next;
+    }
+    sum + lost
 }
 
 /// The first derivative.

@@ -264,7 +264,7 @@ fn map_after(names: &mut Names<'_>, aux: &Aux, mut s: Screma, post: Option<Lambd
     let mapped = forwarded.iter().zip(&kept).skip(n_folded);
     inputs.extend(mapped.filter_map(|(input, kept)| if *kept { elements.next() } else { *input }));
     let mut last = rows(names, "ys", &post.ret, Some(width));
-    // A result that is a parameter has its array already, which is no input; no two results are one
+    // A result that is a parameter has its array already, and not of an input; no two results are one
     // array.
     let mut own = vec![true; last.len()];
     let mut passed = FxHashSet::default();

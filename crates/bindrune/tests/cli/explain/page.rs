@@ -148,7 +148,7 @@ fn browser_shows_source_beside_remarks_and_filters_them() {
     for group in ["fusion", "parallel", "lanes", "checks", "copies"] {
         assert!(all.iter().any(|(own, _)| own == group), "{group}");
     }
-    assert_eq!(pressed(&whole).len(), 7);
+    assert_eq!(pressed(&whole).len(), 8);
     // The URL's fragment selects groups.
     let chosen = dom(&folder, &path, "#checks,copies", "profile-chosen");
     assert_eq!(pressed(&chosen), ["checks", "copies"]);
