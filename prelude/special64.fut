@@ -199,16 +199,22 @@ local def twelve (f: f64 -> f64) (y: f64): f64 =
   f (1 / y) + f (1 / (y + 1)) + f (1 / (y + 2)) + f (1 / (y + 3)) + f (1 / (y + 4)) + f (1 / (y + 5))
   + f (1 / (y + 6)) + f (1 / (y + 7)) + f (1 / (y + 8)) + f (1 / (y + 9)) + f (1 / (y + 10)) + f (1 / (y + 11))
 
--- | The derivative of lgamma: for z >= 12 its asymptotic series, which Bernoulli's
--- numbers over 2 k are the coefficients of, below 12 steps less; digamma (1 - x) -
--- pi / tan (pi x) for x <= 0. At most 4 ulp of the largest of the result and 1.
-#[math(digamma)]
-def digamma (x: f64): f64 =
+-- | For a polygamma function at x: y, which is x, or 1 - x for x <= 0; whether it is
+-- below 12; z, which is at least 12; 1 / z and its square.
+local def at_12 (x: f64): (f64, bool, f64, f64, f64) =
   let y = if x > 0 then x else 1 - x
   let near = y < 12
   let z = if near then y + 12 else y
   let r = 1 / z
   let u = r * r
+  in (y, near, z, r, u)
+
+-- | The derivative of lgamma: for z >= 12 its asymptotic series, which Bernoulli's
+-- numbers over 2 k are the coefficients of, below 12 steps less; digamma (1 - x) -
+-- pi / tan (pi x) for x <= 0. At most 4 ulp of the largest of the result and 1.
+#[math(digamma)]
+def digamma (x: f64): f64 =
+  let (y, near, z, r, u) = at_12 x
   let p = fma (fma 3.0539543302701198 u (-0.4432598039215686)) u 0.08333333333333333
   let p = fma (fma p u (-0.021092796092796094)) u 0.007575757575757576
   let p = fma (fma p u (-0.004166666666666667)) u 0.003968253968253968
@@ -222,11 +228,7 @@ def digamma (x: f64): f64 =
 -- x <= 0. At most 4 ulp.
 #[math(trigamma)]
 def trigamma (x: f64): f64 =
-  let y = if x > 0 then x else 1 - x
-  let near = y < 12
-  let z = if near then y + 12 else y
-  let r = 1 / z
-  let u = r * r
+  let (y, near, z, r, u) = at_12 x
   let p = fma (fma 54.971177944862156 u (-7.092156862745098)) u 1.1666666666666667
   let p = fma (fma p u (-0.2531135531135531)) u 0.07575757575757576
   let p = fma (fma p u (-0.03333333333333333)) u 0.023809523809523808
@@ -240,11 +242,7 @@ def trigamma (x: f64): f64 =
 -- sin^3 (pi x) for x <= 0. At most 6 ulp.
 #[math(tetragamma)]
 def tetragamma (x: f64): f64 =
-  let y = if x > 0 then x else 1 - x
-  let near = y < 12
-  let z = if near then y + 12 else y
-  let r = 1 / z
-  let u = r * r
+  let (y, near, z, r, u) = at_12 x
   let p = fma (fma 1044.452380952381 u (-120.56666666666666)) u 17.5
   let p = fma (fma p u (-3.2904761904761903)) u 0.8333333333333334
   let p = fma (fma p u (-0.3)) u 0.16666666666666666

@@ -420,3 +420,22 @@ def of_largest_in_bins(bins, xs):
         if inside:
             result[max(inside, key=lambda i: (xs[i], -i))] = 1.0
     return result
+
+
+@oracle(REVERSE, "[]f64")
+def of_polynomials(xs, ts):
+    return gradient(lambda xs: sum(x * t**i for t in ts for i, x in enumerate(xs[:-1])), xs)
+
+
+@oracle(REVERSE, "f64", "[]f64")
+def of_open_operator(bins, c, xs):
+    def f(cxs):
+        c, xs = cxs[0], cxs[1:]
+        found = [0, 0, 0]
+        for i, x in zip(bins, xs):
+            if 0 <= i < 3:
+                found[i] += x + c * found[i] * x
+        return sum(found)
+
+    found = gradient(f, [c, *xs])
+    return found[0], found[1:]

@@ -111,11 +111,14 @@ impl Ad<'_> {
         PassError::unsupported(format!("the derivative of {what}"), self.provs.stack(self.b.prov))
     }
 
-    /// Notes what becomes of the current statement's operation; `step` is made only for remarks.
+    /// Notes the outcome for the current statement's operation; `step` is made only for remarks.
     pub fn note(&mut self, step: impl FnOnce(&Self) -> DerivativeStep) {
-        if self.calls.notes.is_some() {
-            let note = (self.provs.stack(self.b.prov), step(self));
-            self.calls.notes.iter_mut().for_each(|notes| notes.push(note.clone()));
+        if self.calls.notes.is_none() {
+            return;
+        }
+        let note = (self.provs.stack(self.b.prov), step(self));
+        if let Some(notes) = &mut self.calls.notes {
+            notes.push(note);
         }
     }
 
@@ -156,10 +159,10 @@ impl Ad<'_> {
     }
 
     /// An array whose elements are written before they are read.
-    pub fn unwritten(&mut self, row: &Type, count: Dim) -> Name {
+    pub fn unwritten(&mut self, hint: &str, row: &Type, count: Dim) -> Name {
         let shape = std::iter::once(count).chain(row.shape().iter().copied()).collect();
         let elem = row.elem().unwrap_or(PrimType::Bool);
-        self.b.let_basic("unwritten", BasicOp::Scratch { elem, shape })
+        self.b.let_basic(hint, BasicOp::Scratch { elem, shape })
     }
 
     /// The value, or the zero of the type in place of none.
@@ -268,6 +271,21 @@ impl Ad<'_> {
         Ok(self.b.let_op(hint, Soac::Screma(Screma::map(width, inputs.to_vec(), map))))
     }
 
+    /// Applies a function to the elements of arrays of a shape; without dimensions, to the values.
+    pub fn elementwise<E>(
+        &mut self,
+        hint: &str,
+        shape: &[Dim],
+        arrays: &[Name],
+        f: &mut dyn FnMut(&mut Self, &[Name]) -> std::result::Result<Vec<Atom>, E>,
+    ) -> std::result::Result<Vec<Atom>, E> {
+        let Some((width, inner)) = shape.split_first() else {
+            return f(self, arrays);
+        };
+        let rows = self.try_map(hint, *width, arrays, |ad, rows| ad.elementwise(hint, inner, rows, f))?;
+        Ok(rows.into_iter().map(Atom::from).collect())
+    }
+
     /// Ends a nested body as that of a lambda.
     pub fn close_lambda(
         &mut self,
@@ -301,6 +319,11 @@ impl Ad<'_> {
             Atom::Const(_) => self.b.let_basic("c", BasicOp::Atom(atom)),
         }
     }
+}
+
+/// A dimension as an operand.
+pub(crate) fn size_of(dim: Dim) -> Atom {
+    dim.atom().unwrap_or(Atom::i64(0))
 }
 
 /// The zero of a scalar type.

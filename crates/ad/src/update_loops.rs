@@ -14,7 +14,7 @@ use ir::attrs::Attr;
 use ir::build::Builder;
 use ir::soac::{AccInput, Screma, Soac, Soacs};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Lambda, LoopForm, LoopParam, Param, Stm};
-use ir::types::{Dim, Type};
+use ir::types::Type;
 use ir::walk::{Substitution, VisitMut, stm_names, substitute_body, with_stack};
 use ir::{Name, TypeEnv};
 use prim::{BinOp, PrimType, ScalarOp};
@@ -81,12 +81,14 @@ impl Loops<'_> {
         if params.is_empty() || !params.iter().all(is_sum) {
             return None;
         }
-        let width = Dim::from_atom(*bound)?;
         let descending = self.descending(*var, *bound, body);
         let own: Vec<Name> = [*var].into_iter().chain(descending).collect();
         if !updates_once(params, body, &own) {
             return None;
         }
+        // A bound may be negative.
+        let width = self.b.binary(BinOp::SMax, PrimType::I64, *bound, Atom::i64(0));
+        let width = Builder::<Soacs>::dim(width.into());
         let iota = self.b.iota(width);
         let mut body = body.clone();
         let index = match descending {

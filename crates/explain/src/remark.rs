@@ -15,7 +15,7 @@ pub enum Group {
     Functions,
     /// Work that was hoisted or found unnecessary.
     Work,
-    /// What derivatives save, compute again, and add up.
+    /// Values that derivatives save, compute again, and add up.
     Derivatives,
     /// Fusion.
     Fusion,

@@ -156,7 +156,7 @@ pub enum RemarkKind {
         /// Maximum number of nested choices.
         most: u32,
     },
-    /// What a derivative needs of its function.
+    /// The outcome for a part of a function in its derivative.
     Derivative(DerivativeStep),
     /// A loop-invariant computation was hoisted out of the loop around it.
     Hoisted,
@@ -212,7 +212,7 @@ pub enum DerivativeStep {
     Segments(u64),
     /// A `while` loop runs once more, to count its iterations.
     CountsIterations,
-    /// What iterations compute is computed again, not saved.
+    /// Inner loops and combinators run again; their results are not saved.
     RunsAgain,
     /// All contributions to an array are reductions.
     Sums(Arc<str>),

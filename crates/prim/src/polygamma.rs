@@ -27,11 +27,11 @@ fn series(u: f64, weight: impl Fn(f64) -> f64) -> f64 {
 }
 
 /// The value for `x > 0`: `far` at `x` or at `x + 12`, and `term(1 / (x + k))` for the 12 steps.
-fn positive(x: f64, far: impl Fn(f64) -> f64, term: impl Fn(f64) -> f64) -> f64 {
+fn positive(x: f64, far: &impl Fn(f64) -> f64, term: &impl Fn(f64) -> f64) -> f64 {
     if x >= 12.0 {
         return far(x);
     }
-    // Much cancels near a zero, so what each addition loses is added at the end.
+    // Much cancels near a zero, so the loss of each addition is added at the end.
     let (mut sum, mut lost) = (far(x + 12.0), 0.0);
     for k in 0..12 {
         let term = term(1.0 / (x + f64::from(k)));
@@ -42,55 +42,50 @@ fn positive(x: f64, far: impl Fn(f64) -> f64, term: impl Fn(f64) -> f64) -> f64 
     sum + lost
 }
 
+/// The value for any `x`: up to 0, `reflected` at `1 - x`'s value, but NaN at a pole.
+fn value(
+    (x, is_pole): (f64, bool),
+    far: impl Fn(f64) -> f64,
+    term: impl Fn(f64) -> f64,
+    reflected: impl Fn(f64) -> f64,
+) -> f64 {
+    if x > 0.0 {
+        positive(x, &far, &term)
+    } else if is_pole {
+        f64::NAN
+    } else {
+        reflected(positive(1.0 - x, &far, &term))
+    }
+}
+
 /// The first derivative.
 pub(crate) fn digamma(x: f64) -> f64 {
+    let tan = tanpi(x);
     let far = |z: f64| {
         let u = 1.0 / (z * z);
         libm::log(z) - 0.5 / z - u * series(u, |n| 1.0 / n)
     };
-    let own = |x| positive(x, far, |r| -r);
-    let tan = tanpi(x);
-    if x > 0.0 {
-        own(x)
-    } else if tan == 0.0 {
-        f64::NAN
-    } else {
-        own(1.0 - x) - PI / tan
-    }
+    value((x, tan == 0.0), far, |r| -r, |own| own - PI / tan)
 }
 
 /// The second derivative.
 pub(crate) fn trigamma(x: f64) -> f64 {
+    let s = PI / sinpi(x);
     let far = |z: f64| {
         let u = 1.0 / (z * z);
         (1.0 + u * series(u, |_| 1.0)) / z + 0.5 * u
     };
-    let own = |x| positive(x, far, |r| r * r);
-    let s = PI / sinpi(x);
-    if x > 0.0 {
-        own(x)
-    } else if s.is_infinite() {
-        f64::NAN
-    } else {
-        s * s - own(1.0 - x)
-    }
+    value((x, s.is_infinite()), far, |r| r * r, |own| s * s - own)
 }
 
 /// The third derivative.
 pub(crate) fn tetragamma(x: f64) -> f64 {
+    let s = PI / sinpi(x);
     let far = |z: f64| {
         let u = 1.0 / (z * z);
         -u * (1.0 + 1.0 / z + u * series(u, |n| n + 1.0))
     };
-    let own = |x| positive(x, far, |r| -2.0 * r * r * r);
-    let s = PI / sinpi(x);
-    if x > 0.0 {
-        own(x)
-    } else if s.is_infinite() {
-        f64::NAN
-    } else {
-        own(1.0 - x) - 2.0 * cospi(x) * (s * s * s)
-    }
+    value((x, s.is_infinite()), far, |r| -2.0 * r * r * r, |own| own - 2.0 * cospi(x) * (s * s * s))
 }
 
 #[cfg(test)]

@@ -342,3 +342,27 @@ def larger (p: f64, i: i64) (q: f64, j: i64) : (f64, i64) =
 entry of_largest_in_bins [n] (is: [n]i64) (xs: [n]f64) : [n]f64 =
   let of_bins xs = hist larger (-9, i64.highest) n is (zip xs (iota n))
   in vjp (\xs -> f64.sum (map (.0) (of_bins xs))) xs 1
+
+-- Polynomials with common coefficients: each iteration adds to all of them, in a loop whose bound may be negative.
+
+def value_of [n] (xs: [n]f64) (t: f64) : f64 =
+  (loop (power, value) = (1, 0) for i < n - 1 do (power * t, value + xs[i] * power)).1
+
+-- ==
+-- entry: of_polynomials
+-- input { [2.0f64, 3.0f64, -1.0f64, 4.0f64] [0.5f64, -1.5f64, 2.0f64] }
+-- output { [3.0f64, 1.0f64, 6.5f64, 0.0f64] }
+-- input { empty([0]f64) [0.5f64] }
+-- output { empty([0]f64) }
+entry of_polynomials [n] [m] (xs: [n]f64) (ts: [m]f64) : [n]f64 =
+  vjp (\xs -> f64.sum (map (value_of xs) ts)) xs 1
+
+-- An operator of a histogram that depends on what the derivative is taken by.
+
+-- ==
+-- entry: of_open_operator
+-- input { [0i64, 1i64, 0i64, 7i64, 0i64] 0.5f64 [1.0f64, 2.0f64, 3.0f64, 4.0f64, 5.0f64] }
+-- output { 38.0f64 [8.75f64, 1.0f64, 5.25f64, 0.0f64, 3.75f64] }
+entry of_open_operator [n] (is: [n]i64) (c: f64) (xs: [n]f64) : (f64, [n]f64) =
+  let op c (a: f64) (b: f64) = a + b + c * a * b
+  in vjp (\(c, xs) -> f64.sum (hist (op c) 0 3 is xs)) (c, xs) 1

@@ -11,7 +11,7 @@
 //! as the bins are few. Their number depends on sizes only, so results do not depend on threads.
 
 use super::hist::Histogram;
-use crate::state::{Ad, Result};
+use crate::state::{Ad, Result, size_of};
 use ir::Name;
 use ir::build::{Builder, LoopInit};
 use ir::soac::{Operator, Soacs};
@@ -75,7 +75,7 @@ impl Ad<'_> {
             [indices] => *indices,
             _ => self.flat_indices(h, bins),
         };
-        let bins = Dim::from_atom(bins).unwrap_or(Dim::Const(0));
+        let bins = Builder::<Soacs>::dim(bins);
         let destinations = self.flat_all(&h.op.destinations, h, bins);
         let seeds: Vec<Name> = h.adjoints.iter().map(|adjoint| self.name_of(*adjoint)).collect();
         let seeds = self.flat_all(&seeds, h, bins);
@@ -147,7 +147,7 @@ impl Ad<'_> {
             let mut flat = Atom::i64(0);
             let mut inside = super::reduce_special::truth(true);
             for (i, dim) in index.iter().zip(&h.op.shape) {
-                let size = dim.atom().unwrap_or(Atom::i64(0));
+                let size = size_of(*dim);
                 flat = b.mul_i64(flat, size);
                 flat = b.add_i64(flat, (*i).into());
                 let own = b.compare(CmpOp::ULt, PrimType::I64, (*i).into(), size);
@@ -163,11 +163,10 @@ impl Ad<'_> {
         if self.lambdas > 0 {
             return (Dim::Const(1), width);
         }
-        let size = width.atom().unwrap_or(Atom::i64(0));
+        let size = size_of(width);
         let (one, ty) = (Atom::i64(1), PrimType::I64);
         let most = if self.calls.options.has_device { MAX_DEVICE_CHUNKS } else { MAX_CHUNKS };
-        let bins = bins.atom().unwrap_or(one);
-        let some = self.b.binary(BinOp::SMax, ty, bins, one);
+        let some = self.b.binary(BinOp::SMax, ty, size_of(bins), one);
         let least = self.b.mul_i64(some.into(), Atom::i64(MIN_VALUES_PER_BIN));
         let count = self.b.binary(BinOp::SQuot, ty, size, least);
         let count = self.b.binary(BinOp::SMin, ty, count.into(), Atom::i64(most));
@@ -175,14 +174,13 @@ impl Ad<'_> {
         let sum = self.b.add_i64(size, count);
         let sum = self.b.sub_i64(sum, one);
         let length: Atom = self.b.binary(BinOp::SQuot, ty, sum, count).into();
-        let dim = |atom: Atom| Dim::from_atom(atom).unwrap_or(Dim::Const(0));
-        (dim(count), dim(length))
+        (Builder::<Soacs>::dim(count), Builder::<Soacs>::dim(length))
     }
 
     /// A chunk by its number.
     fn chunk(&mut self, chunks: &Chunks<'_>, number: Atom) -> Chunk {
-        let size = chunks.width.atom().unwrap_or(Atom::i64(0));
-        let length = chunks.length.atom().unwrap_or(Atom::i64(0));
+        let size = size_of(chunks.width);
+        let length = size_of(chunks.length);
         let start = self.b.mul_i64(number, length);
         let left = self.b.sub_i64(size, start);
         let count = self.b.binary(BinOp::SMin, PrimType::I64, left, length);
@@ -194,7 +192,7 @@ impl Ad<'_> {
     /// chunk are not read. The number is stored since LLVM would compute it again for each address of the
     /// return pass.
     fn chunk_totals(&mut self, chunks: &Chunks<'_>) -> Vec<Name> {
-        let count = chunks.count.atom().unwrap_or(Atom::i64(0));
+        let count = size_of(chunks.count);
         let single: Atom = self.b.compare(CmpOp::Eq, PrimType::I64, count, Atom::i64(1)).into();
         let is = self.b.iota(chunks.count);
         self.map("totals", chunks.count, &[is], |ad, rows| {
@@ -215,14 +213,14 @@ impl Ad<'_> {
     /// The bins before each chunk.
     fn chunk_starts(&mut self, chunks: &Chunks<'_>, (first, totals): (&[Name], &[Name])) -> Vec<Name> {
         let k = chunks.components();
-        let count = chunks.count.atom().unwrap_or(Atom::i64(0));
+        let count = size_of(chunks.count);
         let types = chunks.bin_types();
         let mut inits = Vec::new();
         for (ty, first) in types.iter().zip(first) {
             inits.push(state("bins", ty.clone(), (*first).into(), false));
         }
         for ty in &types {
-            let all = self.unwritten(ty, chunks.count);
+            let all = self.unwritten("unwritten", ty, chunks.count);
             inits.push(state("starts", ty.array_of(chunks.count), all.into(), true));
         }
         let own = self.copy_lambda(&chunks.op.op);
@@ -247,7 +245,7 @@ impl Ad<'_> {
         (starts, totals, seeds): (&[Name], &[Name], &[Name]),
     ) -> Result<Vec<Name>> {
         let (op, k) = (chunks.op, chunks.components());
-        let count = chunks.count.atom().unwrap_or(Atom::i64(0));
+        let count = size_of(chunks.count);
         let last = self.b.sub_i64(count, Atom::i64(1));
         let types = chunks.bin_types();
         let mut inits: Vec<(Type, Atom)> = Vec::new();
@@ -256,7 +254,7 @@ impl Ad<'_> {
         }
         // What the last chunk leaves is the result.
         for (ty, seed) in types.iter().zip(seeds) {
-            let all = self.unwritten(ty, chunks.count);
+            let all = self.unwritten("unwritten", ty, chunks.count);
             let all = self.b.update("ends", all, &[last], (*seed).into());
             inits.push((ty.array_of(chunks.count), all.into()));
         }
@@ -274,8 +272,8 @@ impl Ad<'_> {
         Ok(results[k..].to_vec())
     }
 
-    /// What a chunk and all after it are combined to, and the adjoint of what the chunk leaves, from what
-    /// is before it, its total, what is after it, and the adjoint of the result.
+    /// The total of a chunk and all after it, and the adjoint of the bins that the chunk leaves, from the
+    /// bins before it, its total, the total after it, and the adjoint of the result.
     fn chunk_end(&mut self, op: &Operator<Soacs>, x: &[Name]) -> Result<Vec<Atom>> {
         let k = op.neutral.len();
         let (left, after) = (self.copy_lambda(&op.op), self.copy_lambda(&op.op));
@@ -288,10 +286,11 @@ impl Ad<'_> {
         Ok(after.into_iter().chain(own).collect())
     }
 
-    /// What each value of a chunk is combined with.
+    /// The bin's element that each value of a chunk is combined with.
     fn forward_pass(&mut self, chunks: &Chunks<'_>, chunk: Chunk, starts: &[Name]) -> Vec<Name> {
         let bins = starts.iter().map(|own| self.b.let_basic("bins", BasicOp::Copy(*own))).collect();
-        let stored = chunks.op.op.ret.iter().map(|ty| self.unwritten(ty, chunks.length)).collect();
+        let stored =
+            chunks.op.op.ret.iter().map(|ty| self.unwritten("unwritten", ty, chunks.length)).collect();
         self.combine_all(chunks, chunk, (bins, stored)).1
     }
 
@@ -305,7 +304,7 @@ impl Ad<'_> {
     ) -> (Vec<Name>, Vec<Name>) {
         let k = bins.len();
         let own = self.copy_lambda(&chunks.op.op);
-        let size = chunks.bins.atom().unwrap_or(Atom::i64(0));
+        let size = size_of(chunks.bins);
         let mut types = chunks.bin_types();
         let mut inits = Vec::new();
         for array in bins.iter().chain(&stored) {
@@ -347,14 +346,14 @@ impl Ad<'_> {
         (before, ends): (&[Name], &[Name]),
     ) -> Result<Vec<Name>> {
         let (op, k) = (chunks.op, ends.len());
-        let size = chunks.bins.atom().unwrap_or(Atom::i64(0));
+        let size = size_of(chunks.bins);
         let mut types = chunks.bin_types();
         let mut inits = Vec::new();
         for (ty, own) in types.iter().zip(ends) {
             inits.push((ty.clone(), self.b.let_basic("adj", BasicOp::Copy(*own)).into()));
         }
         for ty in &op.op.ret {
-            inits.push((ty.array_of(chunks.length), self.unwritten(ty, chunks.length).into()));
+            inits.push((ty.array_of(chunks.length), self.unwritten("unwritten", ty, chunks.length).into()));
         }
         types.extend(op.op.ret.iter().cloned());
         let results = self.down((PrimType::I64, chunk.count), inits, |ad, (_, j), params| {
@@ -404,7 +403,7 @@ impl Ad<'_> {
     fn values_of_chunks(&mut self, array: Name, width: Dim) -> Name {
         let shape = self.b.types.type_of(array).shape().to_vec();
         let all = self.b.product(&shape[..2]);
-        let all = Dim::from_atom(all).unwrap_or(Dim::Const(0));
+        let all = Builder::<Soacs>::dim(all);
         let flat = self.reshaped(array, std::iter::once(all).chain(shape[2..].iter().copied()).collect());
         let slice = self.b.rows_slice(flat, Atom::i64(0), width);
         self.b.let_basic("values", BasicOp::Index { array: flat, slice })

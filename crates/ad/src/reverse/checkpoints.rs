@@ -43,11 +43,10 @@ impl Ad<'_> {
         let mut building = Building::default();
         let (mut states, mut own_states) = (Tapes::new(), Vec::new());
         for p in params {
-            let Some(elem) = p.param.ty.elem() else {
+            if p.param.ty.elem().is_none() {
                 return Err(PassError::bug("a loop over segments has accumulators"));
-            };
-            let shape = Shape::from_slice(p.param.ty.array_of(count).shape());
-            let tape = self.b.let_basic("states", BasicOp::Scratch { elem, shape });
+            }
+            let tape = self.unwritten("states", &p.param.ty, count);
             let (own, result) = building.add(self, tape);
             own_states.push(own);
             states.push(Tape::Values(result));

@@ -1,7 +1,7 @@
 //! Exclusive scans from either side: the values before and after each element that the rules of
 //! reductions and scans need.
 
-use crate::state::Ad;
+use crate::state::{Ad, size_of};
 use ir::Name;
 use ir::soac::{Operator, Soacs};
 use ir::syntax::{Atom, BasicOp, DimIndex, Exp};
@@ -52,7 +52,7 @@ impl Ad<'_> {
         op: &Operator<Soacs>,
         side: Side,
     ) -> Vec<Name> {
-        let size = width.atom().unwrap_or(Atom::i64(0));
+        let size = size_of(width);
         let is = self.b.iota(width);
         self.b.map("neighbour", width, &[is], |b, x| {
             // The position in the scan, which is counted from its side.
@@ -75,7 +75,7 @@ impl Ad<'_> {
 
     /// The array from its last row to its first.
     pub(super) fn reversed(&mut self, array: Name, width: Dim) -> Name {
-        let start = self.b.sub_i64(width.atom().unwrap_or(Atom::i64(0)), Atom::i64(1));
+        let start = self.b.sub_i64(size_of(width), Atom::i64(1));
         let mut slice = self.whole(array);
         slice[0] = DimIndex::Slice { start, count: width, stride: Atom::i64(-1) };
         self.b.let_exp("reversed", Exp::Basic(BasicOp::Index { array, slice }))

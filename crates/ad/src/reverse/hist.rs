@@ -116,13 +116,8 @@ impl Ad<'_> {
         arrays: &[Name],
         f: &mut dyn FnMut(&mut Self, &[Name]) -> Result<Vec<Atom>>,
     ) -> Result<Vec<Name>> {
-        let (width, inner) = (shape[0], &shape[1..]);
-        self.try_map("bins", width, arrays, |ad, rows| {
-            if inner.is_empty() {
-                return f(ad, rows);
-            }
-            Ok(ad.map_bins(inner, rows, f)?.into_iter().map(Atom::from).collect())
-        })
+        let results = self.elementwise("bins", shape, arrays, f)?;
+        Ok(results.into_iter().map(|own| self.name_of(own)).collect())
     }
 
     fn extremum_hist(&mut self, h: &Histogram<'_>, ty: PrimType) -> Result {

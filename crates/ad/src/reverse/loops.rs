@@ -20,7 +20,7 @@ use ir::facts::Facts;
 use ir::remark::DerivativeStep;
 use ir::soac::Soacs;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
-use ir::types::{Dim, Shape, Type};
+use ir::types::{Dim, Type};
 use ir::walk::{Substitution, free_names};
 use prim::{BinOp, ConvOp, PrimType, Scalar, ScalarOp};
 use rustc_hash::FxHashMap;
@@ -72,10 +72,10 @@ impl Ad<'_> {
         // The tapes' names inside of the loop, by the value or read that they save.
         let (mut of_values, mut of_reads) = (Vec::new(), FxHashMap::default());
         for (p, reads) in params.iter().zip(reads_of(params, *var, body)) {
-            let Some(elem) = p.param.ty.elem() else {
+            if p.param.ty.elem().is_none() {
                 tapes.push(Tape::Nothing);
                 continue;
-            };
+            }
             let varies = |dim: &Dim| matches!(dim, Dim::Var(name) if sizes.contains(name));
             if p.param.ty.shape().iter().any(varies) {
                 return Err(self.unsupported("loops with arrays whose size changes"));
@@ -95,8 +95,7 @@ impl Ad<'_> {
                 tapes.push(Tape::Reads(saved));
                 continue;
             }
-            let shape = Shape::from_slice(p.param.ty.array_of(count).shape());
-            let tape = self.b.let_basic("tape", BasicOp::Scratch { elem, shape });
+            let tape = self.unwritten("tape", &p.param.ty, count);
             self.note(|ad| DerivativeStep::SavesValues {
                 variable: ad.hint(p.param.name),
                 tape: ad.type_text(tape),

@@ -1,13 +1,14 @@
 //! Reverse mode: reductions by addition, multiplication, minimum and maximum, of scalars and, element by
 //! element, of arrays.
 
-use crate::state::{Ad, zero};
+use crate::state::{Ad, size_of, zero};
 use ir::Name;
 use ir::build::Builder;
 use ir::soac::{Operator, Screma, Soac, Soacs};
 use ir::syntax::{Atom, BasicOp, Exp, Lambda, Param};
 use ir::types::{Dim, Type};
 use prim::{BinClass, BinOp, CmpOp, PrimType, Scalar, ScalarOp};
+use std::convert::Infallible;
 
 /// Returns the operator of a reduction of scalars that applies one operator to its operands.
 pub(super) fn scalar_operator(op: &Operator<Soacs>) -> Option<(BinOp, PrimType)> {
@@ -15,7 +16,7 @@ pub(super) fn scalar_operator(op: &Operator<Soacs>) -> Option<(BinOp, PrimType)>
 }
 
 /// The operator that a reduction of arrays applies to their elements, and the shape of the arrays.
-pub(crate) fn element_operator(op: &Lambda<Soacs>) -> Option<(BinOp, PrimType, Vec<Dim>)> {
+fn element_operator(op: &Lambda<Soacs>) -> Option<(BinOp, PrimType, Vec<Dim>)> {
     let ([x, y], [result]) = (op.params.as_slice(), op.body.result.as_slice()) else {
         return None;
     };
@@ -45,18 +46,37 @@ pub(crate) fn element_operator(op: &Lambda<Soacs>) -> Option<(BinOp, PrimType, V
     }
 }
 
-/// Returns true if the reduction by an operator of arrays has a rule of its own, element by element.
-pub(crate) fn has_rule_for_arrays(op: &Operator<Soacs>, is_repeated: bool) -> bool {
-    element_operator(&op.op).is_some_and(|(bin, ty, shape)| match bin.class() {
-        BinClass::Product => !shape.is_empty() && ty.is_float() && !is_repeated,
-        BinClass::Min(_) | BinClass::Max(_) => !shape.is_empty(),
+/// The rules for reductions that apply one operator to elements.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    Sum,
+    Product,
+    Extremum,
+}
+
+/// The rule for a reduction, and the type and shape of its values.
+fn rule(op: &Operator<Soacs>, is_repeated: bool) -> Option<(Rule, PrimType, Vec<Dim>)> {
+    let (bin, ty, shape) = element_operator(&op.op)?;
+    let rule = match bin.class() {
+        BinClass::Sum if bin.is_commutative() => Rule::Sum,
+        // The quotient's derivative is not that of the product of the others at a zero.
+        BinClass::Product if ty.is_float() && !is_repeated => Rule::Product,
+        BinClass::Min(_) | BinClass::Max(_) => Rule::Extremum,
         BinClass::Sum
+        | BinClass::Product
         | BinClass::Quotient
         | BinClass::Remainder
         | BinClass::Power
         | BinClass::Shift
-        | BinClass::Bitwise => false,
-    })
+        | BinClass::Bitwise => return None,
+    };
+    Some((rule, ty, shape))
+}
+
+/// Returns true if a reduction of arrays is better differentiated as such than as a map of reductions of
+/// its columns.
+pub(crate) fn has_rule_for_arrays(op: &Operator<Soacs>, is_repeated: bool) -> bool {
+    rule(op, is_repeated).is_some_and(|(rule, _, shape)| rule != Rule::Sum && !shape.is_empty())
 }
 
 /// A reduction with a rule of its own.
@@ -79,27 +99,19 @@ impl Ad<'_> {
         pat: &[Param<Soacs>],
         adjoints: &[Option<Atom>],
     ) -> bool {
-        let (Some((bin, ty, shape)), [xs], [result], [Some(adjoint)]) =
-            (element_operator(&op.op), inputs, pat, adjoints)
+        let (Some((rule, ty, shape)), [xs], [result], [Some(adjoint)]) =
+            (rule(op, self.calls.options.is_repeated), inputs, pat, adjoints)
         else {
             return false;
         };
         let r = Special { width, xs: *xs, ty, shape: &shape, result: result.name, adjoint: *adjoint };
-        match bin.class() {
-            BinClass::Sum if bin.is_commutative() => {
+        match rule {
+            Rule::Sum => {
                 let same = self.b.replicate("adj", &[width], *adjoint);
                 self.add((*xs).into(), same.into());
             }
-            // The quotient's derivative is not that of the product of the others at a zero.
-            BinClass::Product if ty.is_float() && !self.calls.options.is_repeated => self.reverse_product(&r),
-            BinClass::Min(_) | BinClass::Max(_) => self.reverse_extremum(&r),
-            BinClass::Sum
-            | BinClass::Product
-            | BinClass::Quotient
-            | BinClass::Remainder
-            | BinClass::Power
-            | BinClass::Shift
-            | BinClass::Bitwise => return false,
+            Rule::Product => self.reverse_product(&r),
+            Rule::Extremum => self.reverse_extremum(&r),
         }
         true
     }
@@ -107,10 +119,10 @@ impl Ad<'_> {
     /// The first element that equals the result has its adjoint.
     fn reverse_extremum(&mut self, r: &Special<'_>) {
         let (width, ty) = (r.width, r.ty);
-        let size = width.atom().unwrap_or(Atom::i64(0));
+        let size = size_of(width);
         let is = self.b.iota(width);
         let positions = self.map("position", width, &[is, r.xs], |ad, x| {
-            ad.elementwise(r.shape, &[x[1], r.result], &mut |ad, own| {
+            ad.of_elements(r.shape, &[x[1], r.result], &mut |ad, own| {
                 let equal = ad.b.compare(CmpOp::Eq, ty, own[0].into(), own[1].into());
                 vec![ad.b.select(PrimType::I64, equal.into(), x[0].into(), size).into()]
             })
@@ -120,7 +132,7 @@ impl Ad<'_> {
         let is = self.b.iota(width);
         let adjoint = self.name_of(r.adjoint);
         let own = self.map("adj", width, &[is], |ad, x| {
-            ad.elementwise(r.shape, &[first, adjoint], &mut |ad, own| {
+            ad.of_elements(r.shape, &[first, adjoint], &mut |ad, own| {
                 let hit = ad.b.compare(CmpOp::Eq, PrimType::I64, x[0].into(), own[0].into());
                 vec![ad.b.select(ty, hit.into(), own[1].into(), zero(ty)).into()]
             })
@@ -139,7 +151,7 @@ impl Ad<'_> {
         let adjoint = self.name_of(r.adjoint);
         let own = self.map("adj", width, &[r.xs], |ad, x| {
             let all = [x[0], r.result, nonzero, zeros, adjoint];
-            ad.elementwise(r.shape, &all, &mut |ad, own| {
+            ad.of_elements(r.shape, &all, &mut |ad, own| {
                 let [x, result, nonzero, zeros, adjoint] = [0, 1, 2, 3, 4].map(|at| Atom::from(own[at]));
                 let none = ad.b.compare(CmpOp::Eq, PrimType::I64, zeros, Atom::i64(0));
                 let single = ad.b.compare(CmpOp::Eq, PrimType::I64, zeros, Atom::i64(1));
@@ -158,15 +170,15 @@ impl Ad<'_> {
     /// zero.
     fn product_parts(&mut self, r: &Special<'_>) -> (Name, Name) {
         let (width, ty) = (r.width, r.ty);
-        let of = |elem: PrimType| r.shape.iter().rev().fold(Type::Prim(elem), |ty, dim| ty.array_of(*dim));
+        let of = |elem: PrimType| Type::array(elem, r.shape.iter().copied());
         let has_zero = self.has_zero(ty, r.shape, r.result);
         let outer = self.b.open();
         let parts = self.map("x", width, &[r.xs], |ad, x| {
-            ad.elementwise(r.shape, x, &mut |ad, own| zero_parts(&mut ad.b, ty, own[0]))
+            ad.of_elements(r.shape, x, &mut |ad, own| zero_parts(&mut ad.b, ty, own[0]))
         });
         let mul = self.lifted((BinOp::FMul, ty), r.shape, super::basic::one(ty));
         let nonzero = self.b.reduce("nonzero", width, &parts[..1], mul)[0];
-        let count = self.lifted((BinOp::Add, PrimType::I64), r.shape, Atom::i64(0));
+        let count = self.addition(&[of(PrimType::I64)]);
         let zeros = self.b.reduce("zeros", width, &parts[1..], count)[0];
         let then_body = self.b.close(outer, vec![nonzero.into(), zeros.into()]);
         let outer = self.b.open();
@@ -188,27 +200,24 @@ impl Ad<'_> {
         self.b.reduce("has_zero", *width, &rows, any)[0].into()
     }
 
-    /// Applies a function to the elements of arrays of a shape; without dimensions, to the values.
-    fn elementwise(
+    /// [`Self::elementwise`] for functions that cannot fail.
+    fn of_elements(
         &mut self,
         shape: &[Dim],
         arrays: &[Name],
         f: &mut dyn FnMut(&mut Self, &[Name]) -> Vec<Atom>,
     ) -> Vec<Atom> {
-        let Some((width, inner)) = shape.split_first() else {
-            return f(self, arrays);
-        };
-        let rows = self.map("row", *width, arrays, |ad, rows| ad.elementwise(inner, rows, f));
-        rows.into_iter().map(Atom::from).collect()
+        let Ok(results) = self.elementwise("row", shape, arrays, &mut |ad, x| Ok::<_, Infallible>(f(ad, x)));
+        results
     }
 
     /// The operator that applies a scalar one to the elements of arrays of a shape.
     fn lifted(&mut self, (bin, ty): (BinOp, PrimType), shape: &[Dim], neutral: Atom) -> Operator<Soacs> {
-        let own = shape.iter().rev().fold(Type::Prim(ty), |ty, dim| ty.array_of(*dim));
+        let own = Type::array(ty, shape.iter().copied());
         let params = ["x", "y"].map(|hint| self.b.param(hint, own.clone()));
         let outer = self.b.open();
         let operands = [params[0].name, params[1].name];
-        let result = self.elementwise(shape, &operands, &mut |ad, x| {
+        let result = self.of_elements(shape, &operands, &mut |ad, x| {
             vec![ad.b.binary(bin, ty, x[0].into(), x[1].into()).into()]
         });
         let op = self.close_lambda(outer, params.to_vec(), result);

@@ -8,7 +8,7 @@
 
 use super::exclusive::Side;
 use super::reduce_special::scalar_operator;
-use crate::state::{Ad, Result};
+use crate::state::{Ad, Result, size_of};
 use ir::Name;
 use ir::soac::{Operator, Soacs};
 use ir::syntax::{Atom, Body, Exp, Param};
@@ -132,7 +132,7 @@ impl Ad<'_> {
         before: &[Name],
         given: &[Name],
     ) -> Result<Vec<Name>> {
-        let size = width.atom().unwrap_or(Atom::i64(0));
+        let size = size_of(width);
         let types = op.op.ret.clone();
         let k = types.len();
         let mut params = Vec::new();
@@ -141,7 +141,7 @@ impl Ad<'_> {
             params.push((ty.clone(), init));
         }
         for ty in &types {
-            params.push((ty.array_of(width), self.unwritten(ty, width).into()));
+            params.push((ty.array_of(width), self.unwritten("unwritten", ty, width).into()));
         }
         let results = self.down((PrimType::I64, size), params, |ad, (_, at), params| {
             let mut next = Vec::new();
@@ -172,7 +172,7 @@ impl Ad<'_> {
     ) -> Result<Vec<Name>> {
         let types = op.op.ret.clone();
         let k = types.len();
-        let size = width.atom().unwrap_or(Atom::i64(0));
+        let size = size_of(width);
         let is = self.b.iota(width);
         let matrix_types: Vec<Type> = (0..k * k).map(|at| types[at / k].clone()).collect();
         // Element i of the functions, counted from the end: the Jacobian is that at the next element.

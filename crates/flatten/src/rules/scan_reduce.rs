@@ -134,18 +134,8 @@ pub(super) fn split(names: &mut Names<'_>, aux: &Aux, s: Screma) -> Body<Soacs> 
     let types = map.ret.clone();
     let post = scan_reduce.post.take();
     let arrays = rows(names, "xs", &types, Some(width));
-    // An array that is read only may be an input of the map, or that of an equal result.
     let is_read = |i: usize| post.is_some() && !is_acc(&types[i]) || i < scan_reduce.n_accumulated();
-    let mut known: FxHashMap<Atom, Name> = FxHashMap::default();
-    let mut mapped = Vec::new();
-    let mut own = vec![true; types.len()];
-    for (i, result) in map.body.result.iter().enumerate() {
-        let other = forwarded[i].or_else(|| known.get(result).copied()).filter(|_| is_read(i));
-        own[i] = other.is_none();
-        let array = other.unwrap_or(arrays[i].name);
-        known.entry(*result).or_insert(array);
-        mapped.push(array);
-    }
+    let (mapped, own) = shared_arrays((&map, &forwarded), &arrays, 0..types.len(), is_read);
     let combined = identity_screma(names, width, mapped, &types, scan_reduce);
     let mut rest = map_after(names, aux, combined, post);
     if own.contains(&true) {
@@ -208,19 +198,9 @@ fn map_before(names: &mut Names<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     let left_types: Vec<Type> = left.iter().map(|&i| types[i].clone()).collect();
     let rest: Vec<usize> = (n_folded..types.len()).filter(|i| !goes_on(i)).collect();
     // The scan reads the arrays of equal results.
-    let mut known: FxHashMap<Atom, Name> = FxHashMap::default();
-    for &i in &rest {
-        known.entry(map.body.result[i]).or_insert(mapped[i].name);
-    }
-    let mut own = vec![true; types.len()];
-    let mut arrays = Vec::new();
-    for &i in &left {
-        let other = forwarded[i].or_else(|| known.get(&map.body.result[i]).copied());
-        own[i] = other.is_none();
-        let array = other.unwrap_or(mapped[i].name);
-        known.entry(map.body.result[i]).or_insert(array);
-        arrays.push(array);
-    }
+    let order = rest.iter().chain(&left).copied();
+    let (all, own) = shared_arrays((&map, &forwarded), &mapped, order, |i| goes_on(&i));
+    let arrays = left.iter().map(|&i| all[i]).collect();
     let scan = identity_screma(names, width, arrays, &left_types, scan_reduce);
     let pat = results(names, &scan);
     let mut result = atoms(&pat);
@@ -229,6 +209,27 @@ fn map_before(names: &mut Names<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     let map = Screma::map(width, inputs, map);
     let stms = vec![screma(mapped, aux, map), screma(pat, aux, scan)];
     Body { stms, result }
+}
+
+/// The array of each result of a map, and whether it is the result's own. One that is read only may be an
+/// input of the map, or that of an equal result earlier in the order.
+fn shared_arrays(
+    (map, forwarded): (&Lambda<Soacs>, &[Option<Name>]),
+    arrays: &Pat,
+    order: impl Iterator<Item = usize>,
+    is_read: impl Fn(usize) -> bool,
+) -> (Vec<Name>, Vec<bool>) {
+    let mut known: FxHashMap<Atom, Name> = FxHashMap::default();
+    let mut shared: Vec<Name> = arrays.iter().map(|param| param.name).collect();
+    let mut own = vec![true; arrays.len()];
+    for i in order {
+        let result = map.body.result[i];
+        if let Some(other) = forwarded[i].or_else(|| known.get(&result).copied()).filter(|_| is_read(i)) {
+            (shared[i], own[i]) = (other, false);
+        }
+        known.entry(result).or_insert(shared[i]);
+    }
+    (shared, own)
 }
 
 /// A map and its result arrays, restricted to these results.
@@ -250,19 +251,16 @@ fn map_after(names: &mut Names<'_>, aux: &Aux, mut s: Screma, post: Option<Lambd
     // Elements of inputs are read from these.
     let forwarded: Vec<Option<Name>> = s.forwarded_inputs().collect();
     let n_folded = s.scan_reduce.n_accumulated();
-    let goes_on = |i: usize| i >= n_folded && forwarded[i].is_some() && !is_acc(&s.map.ret[i]);
-    let kept = (0..s.map.ret.len()).map(|i| !goes_on(i)).collect::<Vec<_>>();
-    let mut at = 0..;
-    s.map.body.result.retain(|_| at.next().is_some_and(|i| kept[i]));
-    at = 0..;
-    s.map.ret.retain(|_| at.next().is_some_and(|i| kept[i]));
+    let types = s.map.ret.clone();
+    let goes_on = |i: usize| i < n_folded || forwarded[i].is_none() || is_acc(&types[i]);
+    let all = rows(names, "ys", &types, Some(width));
+    (_, s.map) = restrict(s.map, all, goes_on);
     let pat = results(names, &s);
     let (reduced, elements) = s.scan_reduce.results(&pat);
     let mut elements = elements.iter().map(|param| param.name);
-    let n_scanned = n_folded - reduced.len();
-    let mut inputs: Vec<Name> = elements.by_ref().take(n_scanned).collect();
-    let mapped = forwarded.iter().zip(&kept).skip(n_folded);
-    inputs.extend(mapped.filter_map(|(input, kept)| if *kept { elements.next() } else { *input }));
+    let mut inputs: Vec<Name> = elements.by_ref().take(n_folded - reduced.len()).collect();
+    let mapped = (n_folded..types.len()).map(|i| if goes_on(i) { elements.next() } else { forwarded[i] });
+    inputs.extend(mapped.flatten());
     let mut last = rows(names, "ys", &post.ret, Some(width));
     // A result that is a parameter has its array already, and not of an input; no two results are one
     // array.

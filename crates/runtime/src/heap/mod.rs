@@ -499,7 +499,15 @@ pub unsafe extern "C" fn br_unref_all(ctx: *mut Ctx, blocks: *const *mut u8, cou
 
 #[cfg(test)]
 mod tests {
-    use super::{CLASSES, SMALL_BYTES, class_bytes, class_of};
+    use super::{CLASSES, LocalHeap, SHIFT_RANGE, SMALL_BYTES, class_bytes, class_of};
+
+    #[test]
+    fn large_blocks_begin_at_all_lines_of_a_page() {
+        let mut heap = LocalHeap::default();
+        let mut shifts: Vec<u64> = (0..SHIFT_RANGE / 64).map(|_| heap.next_shift()).collect();
+        shifts.sort_unstable();
+        assert!(shifts.into_iter().eq((0..SHIFT_RANGE).step_by(64)));
+    }
 
     #[test]
     fn size_classes_are_tight_upper_bounds() {
