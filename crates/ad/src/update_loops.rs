@@ -27,7 +27,7 @@ pub(crate) fn update_loops(function: &mut Function<Soacs>) -> bool {
     let mut loops = Loops {
         b: Builder::new(names, &mut types),
         sums: FxHashSet::default(),
-        less_one: FxHashMap::default(),
+        sums_of: FxHashMap::default(),
         changed: false,
     };
     loops.body(body);
@@ -38,8 +38,8 @@ struct Loops<'a> {
     b: Builder<'a, Soacs>,
     /// The tokens of accumulators of sums.
     sums: FxHashSet<Name>,
-    /// Names in scope that are another atom less one.
-    less_one: FxHashMap<Name, Atom>,
+    /// Names that are another one and a constant.
+    sums_of: FxHashMap<Name, (Name, i64)>,
     changed: bool,
 }
 
@@ -53,10 +53,10 @@ impl VisitMut<Soacs> for Loops<'_> {
                 self.sums.extend(sums.map(|(_, token)| token.name));
             }
             if let (Exp::Basic(BasicOp::Scalar(op)), Some(param)) = (&stm.exp, stm.pat.first())
-                && let ScalarOp::Binary(BinOp::Add, PrimType::I64, Atom::Var(x), y) = op
-                && *y == Atom::i64(-1)
+                && let ScalarOp::Binary(BinOp::Add, PrimType::I64, Atom::Var(x), Atom::Const(y)) = op
+                && let Some(y) = y.as_i64()
             {
-                self.less_one.insert(param.name, Atom::Var(*x));
+                self.sums_of.insert(param.name, (*x, y));
             }
             with_stack(|| self.stm(&mut stm));
             if let Some(map) = self.as_map(&stm) {
@@ -124,8 +124,20 @@ impl Loops<'_> {
             else {
                 return None;
             };
-            let last = self.less_one.get(&x.var()?)?;
-            (*last == bound && *y == Atom::Var(var)).then(|| stm.pat.first().map(|param| param.name))?
+            let is_last =
+                self.parts(*x) == self.parts(bound).map(|(name, more)| (name, more.wrapping_sub(1)));
+            (is_last && *y == Atom::Var(var)).then(|| stm.pat.first().map(|param| param.name))?
+        })
+    }
+
+    /// An index as a name, if it has one, and a constant.
+    fn parts(&self, atom: Atom) -> Option<(Option<Name>, i64)> {
+        Some(match atom {
+            Atom::Const(value) => (None, value.as_i64()?),
+            Atom::Var(name) => {
+                let (name, more) = self.sums_of.get(&name).copied().unwrap_or((name, 0));
+                (Some(name), more)
+            }
         })
     }
 }

@@ -330,7 +330,7 @@ entry of_states [n][m] (xss: [n][m]f64) (ys: [m]f64) : ([n][m]f64, [m]f64) =
     in f64.sum (flatten a) + f64.sum g
   in vjp f (xss, ys) 1
 
--- The largest value of each bin, the first of equal ones: an operator that is no sum, product or minimum.
+-- The largest value of each bin, the first of equal ones: an operator other than sums, products and minima.
 
 def larger (p: f64, i: i64) (q: f64, j: i64) : (f64, i64) =
   if p > q || (p == q && i < j) then (p, i) else (q, j)

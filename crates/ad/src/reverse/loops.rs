@@ -203,7 +203,7 @@ impl Ad<'_> {
     }
 
     /// A loop with parameters of these types and initial values, whose body gets the number of the
-    /// iteration from last to first, also as `i64`. It consumes arrays and accumulators.
+    /// iteration from last to first, also as `i64`. It consumes arrays.
     pub(super) fn down(
         &mut self,
         (ty, bound): (PrimType, Atom),
@@ -215,7 +215,7 @@ impl Ad<'_> {
         let types: Vec<Type> = inits.iter().map(|(ty, _)| ty.clone()).collect();
         let mut params: Vec<LoopParam<Soacs>> = Vec::new();
         for (ty, init) in inits {
-            let consumed = !ty.is_prim();
+            let consumed = ty.is_array();
             params.push(LoopParam { param: self.b.param("adj", ty), init, consumed });
         }
         let names: Vec<Name> = params.iter().map(|p| p.param.name).collect();

@@ -159,7 +159,7 @@ fn browser_shows_source_beside_remarks_and_filters_them() {
     let click = "<script>document.querySelector('button[data-group=fusion]').click()</script></body>";
     let clicked = folder.file("clicked.html", text.replace("</body>", click));
     let clicked = dom(&folder, &clicked, "", "profile-clicked");
-    assert_eq!(pressed(&clicked).len(), 6);
+    assert_eq!(pressed(&clicked).len(), 7);
     let hidden = entries(&clicked);
     assert!(hidden.iter().all(|(group, hidden)| *hidden == (group == "fusion")));
 }

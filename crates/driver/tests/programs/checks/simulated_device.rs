@@ -155,6 +155,7 @@ const WITH_SCANS: Property = Property {
         "tests/programs/features/payload_sizes.fut",
         "tests/programs/features/post_lambdas.fut",
         "tests/programs/features/recursion_functions.fut",
+        "tests/programs/features/row_operators.fut",
         "tests/programs/features/row_scans.fut",
         "tests/programs/features/scan_and_reduce.fut",
         "tests/programs/features/scans_reductions.fut",
