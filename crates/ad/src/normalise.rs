@@ -4,6 +4,7 @@
 //!
 //! Fusion joins again what is split here.
 
+use crate::reverse::without_tokens;
 use crate::state::{Ad, Result};
 use crate::strip_mine::Counted;
 use ir::Name;
@@ -57,7 +58,7 @@ impl Ad<'_> {
                     LoopForm::For { var, ty, bound } => {
                         self.strip_mined(pat, aux, Counted { params, var, ty, bound, body });
                     }
-                    LoopForm::While { cond } => self.counted(pat, aux, (params, cond, body)),
+                    LoopForm::While { cond } => self.counted(pat, aux, (params, cond, body))?,
                 }
             }
             Exp::Op(op) => self.normalise_op(pat, aux, op)?,
@@ -368,13 +369,13 @@ impl Ad<'_> {
         self.b.let_basic("columns", BasicOp::Rearrange { perm: swapped(rank), array })
     }
 
-    /// Appends a `while` loop as a loop that counts its iterations, and a counted one.
+    /// Appends a `while` loop as a loop that counts its iterations, without its accumulators, and a counted one.
     fn counted(
         &mut self,
         pat: Vec<Param<Soacs>>,
         aux: Aux,
         (params, cond, body): (Vec<LoopParam<Soacs>>, Name, Body<Soacs>),
-    ) {
+    ) -> Result {
         self.at(&aux);
         self.note(|_| DerivativeStep::CountsIterations);
         let mut map = Substitution::default();
@@ -410,11 +411,18 @@ impl Ad<'_> {
         let form = LoopForm::While { cond: own_cond };
         let exp = Exp::Loop { params: counting, form, body: copy };
         self.b.types.add_exp(&exp);
-        self.b.let_with(results, aux.clone(), exp);
+        let token =
+            |p: &LoopParam<Soacs>| if let Type::Acc { token, .. } = p.param.ty { Some(token) } else { None };
+        let tokens: Vec<Name> = params.iter().filter_map(token).collect();
+        let counting = Stm { pat: results, aux: aux.clone(), exp };
+        if let Some(Stm { pat, aux, exp }) = without_tokens(&counting, &tokens)? {
+            self.b.let_with(pat, aux, exp);
+        }
         let var = self.b.names.fresh("i");
         self.b.types.set(var, Type::I64);
         let bound = result.name.into();
         self.strip_mined(pat, aux, Counted { params, var, ty: PrimType::I64, bound, body });
+        Ok(())
     }
 }
 

@@ -25,7 +25,7 @@ mod reduce;
 mod reduce_special;
 mod scan;
 
-pub(crate) use accs::AccAdjoints;
+pub(crate) use accs::{AccAdjoints, without_tokens};
 pub(crate) use checkpoints::Segments;
 pub(crate) use element_tapes::{SavedRead, reads_of};
 pub(crate) use hist::is_sum;
@@ -252,27 +252,37 @@ impl Ad<'_> {
 
     /// The statements of a forward sweep.
     pub fn forward_sweep(&mut self, stm: &Stm<Soacs>) -> Result {
-        let Some(stm) = self.without_accumulators(stm)? else {
+        let active = stm.pat.iter().any(|param| self.active.contains(&param.name));
+        let taped = active && matches!(stm.exp, Exp::Loop { form: LoopForm::For { .. }, .. });
+        let Some(own) = self.without_accumulators(stm)? else {
+            if taped {
+                self.align_tapes(stm, &[], Tapes::new());
+            }
             return Ok(());
         };
-        let stm = self.with_saved_reads(stm);
-        let active = stm.pat.iter().any(|param| self.active.contains(&param.name));
-        if active && matches!(stm.exp, Exp::Loop { form: LoopForm::For { .. }, .. }) {
-            let first = stm.pat.first().map(|param| param.name);
-            return match first.and_then(|first| Some((first, *self.segment_lengths.get(&first)?))) {
-                Some((first, length)) => self.loop_over_segments(&stm, first, length),
-                None => self.taped_loop(&stm, None),
-            };
+        let own = self.with_saved_reads(own);
+        let kept: Vec<Name> = own.pat.iter().map(|param| param.name).collect();
+        let Some(first) = kept.first().copied().filter(|_| taped) else {
+            self.b.let_with(own.pat, own.aux, own.exp);
+            return Ok(());
+        };
+        match self.segment_lengths.get(&first).copied() {
+            Some(length) => self.loop_over_segments(&own, first, length)?,
+            None => self.taped_loop(&own, None)?,
         }
-        self.b.let_with(stm.pat, stm.aux, stm.exp);
+        if kept.len() != stm.pat.len()
+            && let Some(tapes) = self.tapes.remove(&first)
+        {
+            self.align_tapes(stm, &kept, tapes);
+        }
         Ok(())
     }
 
     /// Adds a statement's contributions to the adjoints of what it uses.
     fn reverse(&mut self, stm: &Stm<Soacs>) -> Result {
         let adjoints: Vec<Option<Atom>> = stm.pat.iter().map(|param| self.take(param.name)).collect();
-        let updates = matches!(&stm.exp, Exp::Basic(BasicOp::UpdateAcc { .. }))
-            || stm.pat.iter().any(|param| matches!(param.ty, Type::Acc { .. }));
+        let updates =
+            stm.pat.iter().any(|p| matches!(p.ty, Type::Acc { .. }) && self.active.contains(&p.name));
         if adjoints.iter().all(Option::is_none) && !updates {
             return Ok(());
         }

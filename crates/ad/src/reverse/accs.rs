@@ -211,7 +211,7 @@ impl Ad<'_> {
         let others: Vec<Name> = others.map(|(_, token)| token.name).collect();
         let mut body = Body { stms: Vec::new(), result: vec![lambda.body.result[at]] };
         for stm in &lambda.body.stms {
-            body.stms.extend(without(stm, &others)?);
+            body.stms.extend(without_tokens(stm, &others)?);
         }
         let params = vec![lambda.params[at].clone(), lambda.params[n + at].clone()];
         let ret = vec![lambda.ret.swap_remove(at)];
@@ -288,7 +288,7 @@ impl Ad<'_> {
             return Ok(Some(stm.clone()));
         }
         let tokens: Vec<Name> = self.acc_adjoints.keys().copied().collect();
-        without(stm, &tokens)
+        without_tokens(stm, &tokens)
     }
 }
 
@@ -326,7 +326,7 @@ fn has_token(ty: &Type, tokens: &[Name]) -> bool {
 }
 
 /// The statement without accumulators of these tokens.
-fn without(stm: &Stm<Soacs>, tokens: &[Name]) -> Result<Option<Stm<Soacs>>> {
+pub(crate) fn without_tokens(stm: &Stm<Soacs>, tokens: &[Name]) -> Result<Option<Stm<Soacs>>> {
     let keep: Vec<bool> = stm.pat.iter().map(|param| !has_token(&param.ty, tokens)).collect();
     let mut uses = UsesToken { tokens, found: false };
     ir::walk::Visit::<Soacs>::stm(&mut uses, stm);
@@ -371,7 +371,7 @@ fn without(stm: &Stm<Soacs>, tokens: &[Name]) -> Result<Option<Stm<Soacs>>> {
 fn strip_body(body: &mut Body<Soacs>, keep: &[bool], tokens: &[Name]) -> Result {
     let mut stms = Vec::new();
     for stm in &body.stms {
-        stms.extend(without(stm, tokens)?);
+        stms.extend(without_tokens(stm, tokens)?);
     }
     body.stms = stms;
     let mut at = keep.iter();

@@ -127,6 +127,16 @@ impl Ad<'_> {
         Ok(())
     }
 
+    /// Gives a loop the tapes of its forward sweep, which kept only these of its results.
+    pub(super) fn align_tapes(&mut self, stm: &Stm<Soacs>, kept: &[Name], tapes: Tapes) {
+        let mut tapes = tapes.into_iter();
+        let own = |result: &Param<Soacs>| if kept.contains(&result.name) { tapes.next() } else { None };
+        let all = stm.pat.iter().map(own).map(|tape| tape.unwrap_or(Tape::Nothing)).collect();
+        if let Some(first) = stm.pat.first() {
+            self.tapes.insert(first.name, all);
+        }
+    }
+
     /// The number of iterations as a size.
     pub(crate) fn iterations(&mut self, ty: PrimType, bound: Atom) -> Dim {
         if let Some(count) = bound.var().and_then(|bound| self.counts.get(&bound)) {
@@ -249,7 +259,7 @@ impl Ad<'_> {
                     all_reads.extend_from_slice(reads);
                     self.b.let_basic("unread", BasicOp::Scratch { elem: *elem, shape: shape.clone() })
                 }
-                (Tape::Reads(_) | Tape::Nothing, _) => self.b.names.fresh("acc"),
+                (Tape::Reads(_) | Tape::Nothing, ty) => self.b.param("acc", ty.clone()).name,
             };
             if self.active.contains(&p.param.name) {
                 self.active.insert(name);
