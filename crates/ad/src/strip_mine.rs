@@ -121,10 +121,11 @@ impl Ad<'_> {
         self.b.select(PrimType::I64, fits.into(), all.into(), root).into()
     }
 
-    /// The least power of two whose `depth`-th power is no less than a number.
+    /// The least power of two whose `depth`-th power is no less than a number; 1 for numbers below 1.
     fn root(&mut self, total: Atom, depth: u32) -> Atom {
         let int = PrimType::I64;
-        let below = self.b.sub_i64(total, Atom::i64(1));
+        let some = self.b.binary(BinOp::SMax, int, total, Atom::i64(1));
+        let below = self.b.sub_i64(some.into(), Atom::i64(1));
         let zeros = self.b.unary(UnOp::Clz, int, below);
         let bits = self.b.sub_i64(Atom::i64(63 + i64::from(depth)), zeros.into());
         let bits = self.b.binary(BinOp::UDiv, int, bits, Atom::i64(depth.into()));
