@@ -460,3 +460,20 @@ def tabled(xs):
 def sums(n, m, xs):
     rows = [row for planes in xs for plane in planes for row in plane]
     return [sum(row[p + i + j] for row in rows for j in range(m) for p in range(len(row))) for i in range(n)]
+
+
+@oracle(LOOPS, "[]i32", "[]i32", "[]i32")
+def read_before_update(xss, indices):
+    read, squares, last = [], [], []
+    for xs, i in zip(xss, indices):
+        m = len(xs)
+        ys = list(xs)
+        for k in range(i):
+            ys[k % m] = ys[(k + 1) % m] * 2
+        a = ys[i % m]
+        ys[i % m] = 7
+        ys[0] = 9
+        read.append(a)
+        squares.append(sum(x * x for x in xs))
+        last.append(ys[i % m] * a + a)
+    return read, squares, last

@@ -132,3 +132,24 @@ entry counters (n: i8) : (i8, i32) =
   ( loop acc = 1i8 for i < n do acc * 2 + i
   , loop acc = 0 for i in 3..2..>-4 do acc * 3 + i
   )
+
+-- Elements that are read before they are overwritten, and used in parallel code after it.
+-- ==
+-- entry: read_before_update
+-- input { [[1, 2, 3], [4, 5, 6]] [1i64, 2i64] }
+-- output { [2i32, 6i32] [14i32, 77i32] [16i32, 48i32] }
+-- input { [[1, 2, 3, 4], [9, 8, 7, 6], [0, 1, 0, 1]] [0i64, 5i64, 3i64] }
+-- output { [1i32, 14i32, 1i32] [30i32, 230i32, 2i32] [10i32, 112i32, 8i32] }
+-- input { [[5]] [2i64] }
+-- output { [20i32] [25i32] [200i32] }
+entry read_before_update [n] [m] (xss: [n][m]i32) (is: [n]i64) : ([n]i32, [n]i32, [n]i32) =
+  unzip3 (map2 (\xs i ->
+                  let ys = loop ys = copy xs for k < i do ys with [k % m] = ys[(k + 1) % m] * 2
+                  let a = ys[i % m]
+                  let ys = ys with [i % m] = 7
+                  let ys = ys with [0] = 9
+                  let zs = map (* a) ys
+                  let s = i32.sum (map (\x -> x * x) xs)
+                  in (a, s, zs[i % m] + a))
+               xss
+               is)

@@ -72,7 +72,7 @@ pub(super) struct Distribution<'c, 'n> {
     pub(super) allow_irregular: bool,
     /// Arrays that the body may consume.
     pub(super) may_consume: FxHashSet<Name>,
-    callees: &'c Callees,
+    pub(super) callees: &'c Callees,
     /// The segments of each length that varies across iterations.
     pub(super) segments: FxHashMap<Atom, Segments>,
     /// Names that are segments: the array of all segments, and the vector of its elements' iterations.
@@ -97,7 +97,7 @@ impl<'c, 'n> Distribution<'c, 'n> {
             last_use,
             end,
             allow_irregular: ctx.allows_irregular(outer),
-            may_consume: invariant::taken(ctx, body),
+            may_consume: invariant::taken(ctx.callees, &body.stms),
             callees: ctx.callees,
             segments: FxHashMap::default(),
             segment_arrays: FxHashMap::default(),

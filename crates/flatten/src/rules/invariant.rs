@@ -22,6 +22,7 @@ use super::parallelism::has_parallelism;
 use super::updates::viewed;
 use crate::context::{Ctx, Let};
 use crate::empty_checks::any_empty;
+use crate::functions::Callees;
 use crate::names::atoms;
 use crate::nest::Nest;
 use crate::{Pat, Result, Stms};
@@ -47,18 +48,18 @@ pub(super) struct Invariant {
     fixed: FxHashSet<Name>,
 }
 
-/// The names whose arrays a body may consume, also through views of them.
-pub(super) fn taken(ctx: &Ctx<'_>, body: &Body<Soacs>) -> FxHashSet<Name> {
+/// The names whose arrays statements may consume, also through views of them.
+pub(super) fn taken(callees: &Callees, stms: &[Stm<Soacs>]) -> FxHashSet<Name> {
     let mut names = FxHashSet::default();
-    take(ctx, body, &mut names);
+    take(callees, stms, &mut names);
     names
 }
 
-fn take(ctx: &Ctx<'_>, body: &Body<Soacs>, names: &mut FxHashSet<Name>) {
-    for stm in body.stms.iter().rev() {
+fn take(callees: &Callees, stms: &[Stm<Soacs>], names: &mut FxHashSet<Name>) {
+    for stm in stms.iter().rev() {
         let before = names.len();
-        names.extend(consumed_by(&stm.exp, |fun, i| ctx.callees.consumes(fun, i)));
-        sub_bodies(&stm.exp, |body| with_stack(|| take(ctx, body, names)));
+        names.extend(consumed_by(&stm.exp, |fun, i| callees.consumes(fun, i)));
+        sub_bodies(&stm.exp, |body| with_stack(|| take(callees, &body.stms, names)));
         let is_taken = |param: &Param<Soacs>| param.ty.is_array() && names.contains(&param.name);
         let may_pass = match &stm.exp {
             Exp::Basic(op) => viewed(op).is_some() && stm.pat.iter().any(is_taken),

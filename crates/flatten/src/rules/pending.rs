@@ -2,7 +2,7 @@
 
 use super::distribute::Distribution;
 use super::parallelism::{NestBindings, is_recomputed};
-use super::{array_ops, distribute_irregular};
+use super::{array_ops, distribute_irregular, invariant};
 use crate::Stms;
 use ir::syntax::{BasicOp, Exp, Stm};
 use ir::walk::stm_names;
@@ -160,9 +160,20 @@ impl Distribution<'_, '_> {
         last.is_some_and(|last| last == self.end || !counts)
     }
 
+    /// The pending names whose arrays pending statements may consume.
+    fn pending_taken(&self) -> FxHashSet<Name> {
+        if !self.may_consume.iter().any(|name| self.is_pending(*name)) {
+            return FxHashSet::default();
+        }
+        let mut taken = invariant::taken(self.callees, &self.pending.stms);
+        taken.retain(|name| self.is_pending(*name));
+        taken
+    }
+
     pub(super) fn needs(&self, bound: NestBindings<'_>, names: Vec<Name>) -> Option<Needs> {
         let mut needs = Needs::default();
         let mut seen: FxHashSet<Name> = FxHashSet::default();
+        let taken = self.pending_taken();
         let mut left = names;
         while let Some(name) = left.pop() {
             if !seen.insert(name) {
@@ -171,8 +182,11 @@ impl Distribution<'_, '_> {
             let Some(stm) = self.pending.binder(name) else {
                 continue;
             };
-            // Views of arrays that cannot be bound in the nest are stored themselves.
-            if is_recomputed(stm) && !self.pending.stuck.contains(&name) {
+            // Views of arrays that cannot be bound in the nest are stored themselves, and so are reads of
+            // arrays that are consumed before a later group could read them.
+            let mut keeps = !self.pending.stuck.contains(&name);
+            stm_names(stm, |name| keeps &= !taken.contains(&name));
+            if keeps && is_recomputed(stm) {
                 if let Some(at) = self.pending.bound.get(&name) {
                     needs.recomputed.push(*at);
                 }

@@ -28,6 +28,7 @@ const ON_HOST: Property = Property {
     programs: &[
         "bench/programs/irregular.fut",
         "bench/programs/nests/quicksort.fut",
+        "tests/programs/derivatives/accumulators.fut",
         "tests/programs/derivatives/forward.fut",
         "tests/programs/derivatives/reverse.fut",
         "tests/programs/features/absent_payloads.fut",
@@ -68,6 +69,7 @@ const WITH_BLOCKS: Property = Property {
         "tests/programs/features/gather_forwarding.fut",
         "tests/programs/features/large.fut",
         "tests/programs/features/lookup_tables.fut",
+        "tests/programs/features/loops_updates.fut",
         "tests/programs/features/nested_guards.fut",
         "tests/programs/features/packed_reads.fut",
         "tests/programs/features/row_literals.fut",
@@ -100,6 +102,7 @@ const WITH_GUARDS: Property = Property {
         "tests/programs/features/gather_forwarding.fut",
         "tests/programs/features/large.fut",
         "tests/programs/features/lookup_tables.fut",
+        "tests/programs/features/loops_updates.fut",
         "tests/programs/features/nested_guards.fut",
         "tests/programs/features/row_literals.fut",
         "tests/programs/features/row_scans.fut",
