@@ -47,6 +47,11 @@ impl Selection {
         })
     }
 
+    /// The tier of this run.
+    pub const fn tier(&self) -> Tier {
+        self.tier
+    }
+
     /// Returns true if all checks of the tier are selected.
     pub const fn is_whole(&self) -> bool {
         self.names.is_none()

@@ -2,8 +2,10 @@
 //! bits of the evaluator. (The compiler's own choice is checked by [`super::machine_code`]; `cargo
 //! xtask modes` tries all combinations.)
 
+use crate::checks::Tier;
 use crate::outcome::{Outcome, all_same_bits, call_compiled};
 use crate::program::{Program, render_failure};
+use crate::selection::Selection;
 use driver::remark::RemarkKind;
 use driver::{Ir, Observer, PassInfo, Remark, Session, Stage, VectorLanes};
 use harness::processors::runnable;
@@ -26,7 +28,7 @@ pub fn change_no_bits(program: &Program) -> Vec<String> {
     };
     let run = || compare(program, cpu, width).unwrap_or_else(|message| vec![message]);
     let problems = vectors.and_then(|vectors| {
-        program.unless_passed("lanes", &format!("{cpu} {width} {}", vectors.print()), run)
+        program.unless_passed("lanes", &format!("{cpu} {width} {} {}", llvm_level(), vectors.print()), run)
     });
     problems.unwrap_or_else(|message| vec![message])
 }
@@ -59,10 +61,17 @@ impl Observer for Chosen {
     }
 }
 
+/// LLVM's optimisation level. Lanes are complete before LLVM, which takes long for programs with all loops
+/// in lanes; machine code of the compiler's own choice is optimised in every tier.
+fn llvm_level() -> u8 {
+    if Selection::get().tier() == Tier::All { 3 } else { 0 }
+}
+
 /// A session for this processor with forced lanes.
 fn session(program: &Program, cpu: &str, width: u32) -> Session {
     let mut session = program.session();
     session.options.lanes = VectorLanes::Width(width);
+    session.options.llvm_level = llvm_level();
     cpu.clone_into(&mut session.options.cpu);
     session
 }
