@@ -24,6 +24,9 @@ impl Ad<'_> {
     }
 
     fn mark_stm(&mut self, stm: &Stm<Soacs>) {
+        if stm.pat.first().is_some_and(|first| self.counting.contains(&first.name)) {
+            return;
+        }
         let results: Vec<bool> = match &stm.exp {
             Exp::Basic(op) => vec![self.basic(op)],
             Exp::If { cond: _, then_body, else_body } => {

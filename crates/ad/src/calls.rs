@@ -154,9 +154,8 @@ impl Calls {
             .filter(|(_, active)| **active)
             .map(|(param, _)| param.param.name)
             .collect();
-        ad.active.extend(&active);
-        let body = ad.normalise(body)?;
-        ad.mark_body(&body);
+        ad.is_reverse = key.reverse;
+        let body = ad.normalised(&active, body)?;
         let outer = ad.b.open();
         let (params, ret, result) = if key.reverse {
             ad.reverse_function(&function, (&body, &active), &key.seeds)?

@@ -6,9 +6,10 @@
 //! Derivatives are removed innermost first, so that the function of each contains none; between them
 //! the function is simplified. Every derivative goes through the same steps:
 //!
-//! - [`normalise`]: combinators become single maps, scans and reductions, `while` loops counted ones.
 //! - [`activity`]: the names that depend on what the derivative is taken by; nothing is computed for
 //!   others.
+//! - [`normalise`]: combinators become single maps, scans and reductions; in reverse mode, active `while`
+//!   loops become counted ones, and arrays have one size in all iterations of a loop ([`padding`]).
 //! - [`forward`]: tangents beside values, or [`reverse`]: a forward sweep, then a return sweep that
 //!   adds up adjoints.
 //! - [`copies`]: arrays that the derivative still needs are copied before they are consumed.
@@ -25,6 +26,7 @@ mod copies;
 mod forward;
 mod gather;
 mod normalise;
+mod padding;
 mod reverse;
 mod scalars;
 mod split;
@@ -183,9 +185,8 @@ impl Ad<'_> {
         for (param, arg) in params.iter().zip(args) {
             self.bind(param, *arg);
         }
-        let body = self.normalise(body)?;
-        self.active.extend(params.iter().map(|param| param.name));
-        self.mark_body(&body);
+        let by: Vec<Name> = params.iter().map(|param| param.name).collect();
+        let body = self.normalised(&by, body)?;
         Ok((body, params))
     }
 
@@ -242,9 +243,9 @@ impl Ad<'_> {
 
     fn vjp(&mut self, pat: Vec<Param<Soacs>>, aux: &Aux, derivative: Derivative) -> Result {
         let Derivative { args, seeds, directions, lambda } = derivative;
-        self.splits_loops = self.lambdas == 0;
+        (self.is_reverse, self.splits_loops) = (true, self.lambdas == 0);
         let prepared = self.prepare(&args, lambda);
-        self.splits_loops = false;
+        (self.is_reverse, self.splits_loops) = (false, false);
         let (body, params) = prepared?;
         // The forward sweep is the same for all directions.
         for stm in &body.stms {

@@ -54,11 +54,15 @@ impl Ad<'_> {
             }
             Exp::Loop { params, form, body } => {
                 let body = self.normalise_inside(body)?;
+                let taped = self.is_reverse && pat.iter().any(|result| self.active.contains(&result.name));
                 match form {
-                    LoopForm::For { var, ty, bound } => {
-                        self.strip_mined(pat, aux, Counted { params, var, ty, bound, body });
+                    LoopForm::For { var, ty, bound } if taped => {
+                        self.taped(pat, aux, Counted { params, var, ty, bound, body })?;
                     }
-                    LoopForm::While { cond } => self.counted(pat, aux, (params, cond, body))?,
+                    LoopForm::While { cond } if taped => self.counted(pat, aux, (params, cond, body))?,
+                    LoopForm::For { .. } | LoopForm::While { .. } => {
+                        self.b.let_with(pat, aux, Exp::Loop { params, form, body });
+                    }
                 }
             }
             Exp::Op(op) => self.normalise_op(pat, aux, op)?,
@@ -411,19 +415,33 @@ impl Ad<'_> {
         let form = LoopForm::While { cond: own_cond };
         let exp = Exp::Loop { params: counting, form, body: copy };
         self.b.types.add_exp(&exp);
-        let token =
-            |p: &LoopParam<Soacs>| if let Type::Acc { token, .. } = p.param.ty { Some(token) } else { None };
-        let tokens: Vec<Name> = params.iter().filter_map(token).collect();
+        let tokens = tokens_of(&params);
         let counting = Stm { pat: results, aux: aux.clone(), exp };
         if let Some(Stm { pat, aux, exp }) = without_tokens(&counting, &tokens)? {
+            self.counting.extend(pat.first().map(|first| first.name));
             self.b.let_with(pat, aux, exp);
         }
         let var = self.b.names.fresh("i");
         self.b.types.set(var, Type::I64);
         let bound = result.name.into();
-        self.strip_mined(pat, aux, Counted { params, var, ty: PrimType::I64, bound, body });
+        self.taped(pat, aux, Counted { params, var, ty: PrimType::I64, bound, body })
+    }
+
+    /// Appends a counted loop with a tape: arrays have one size in all iterations.
+    fn taped(&mut self, pat: Vec<Param<Soacs>>, aux: Aux, counted: Counted) -> Result {
+        if counted.changes_sizes() {
+            return self.padded(pat, aux, counted);
+        }
+        self.strip_mined(pat, aux, counted);
         Ok(())
     }
+}
+
+/// The tokens of a loop's accumulators.
+pub(crate) fn tokens_of(params: &[LoopParam<Soacs>]) -> Vec<Name> {
+    let token =
+        |p: &LoopParam<Soacs>| if let Type::Acc { token, .. } = p.param.ty { Some(token) } else { None };
+    params.iter().filter_map(token).collect()
 }
 
 /// The permutation of dimensions that swaps the outer two.

@@ -28,6 +28,8 @@ pub(crate) struct Ad<'a> {
     pub calls: &'a mut Calls,
     /// The names that depend on what the derivative is taken by.
     pub active: FxHashSet<Name>,
+    /// Loops that run for numbers of iterations and sizes alone, by their first result: nothing in them is active.
+    pub counting: FxHashSet<Name>,
     /// The adjoints of names in scope.
     pub adjoints: Adjoints,
     /// Within an iteration of a map: the whole arrays that it adds to free arrays.
@@ -46,6 +48,8 @@ pub(crate) struct Ad<'a> {
     pub single_elements: FxHashMap<Name, (Name, Atom)>,
     /// The number of lambdas around the derivative, and of maps around a statement of its return sweep.
     pub lambdas: usize,
+    /// True in reverse mode, in which active loops have tapes.
+    pub is_reverse: bool,
     /// True if loops may be split into segments: in reverse mode, outside of other loops, branches and lambdas.
     pub splits_loops: bool,
     /// Reads whose values a tape has, by the names that they bind.
@@ -66,6 +70,7 @@ impl<'a> Ad<'a> {
             provs,
             calls,
             active: FxHashSet::default(),
+            counting: FxHashSet::default(),
             adjoints: Adjoints::default(),
             dense: None,
             acc_adjoints: AccAdjoints::default(),
@@ -75,6 +80,7 @@ impl<'a> Ad<'a> {
             segments: FxHashMap::default(),
             single_elements: FxHashMap::default(),
             lambdas: 0,
+            is_reverse: false,
             splits_loops: false,
             saved_reads: FxHashMap::default(),
             tangents: Tangents::default(),
@@ -83,9 +89,22 @@ impl<'a> Ad<'a> {
         }
     }
 
+    /// A body in the form that differentiation needs ([`crate::normalise`]), in which the names that depend
+    /// on these are active.
+    pub fn normalised(&mut self, by: &[Name], body: Body<Soacs>) -> Result<Body<Soacs>> {
+        self.active.extend(by);
+        self.mark_body(&body);
+        let body = self.normalise(body)?;
+        self.active.clear();
+        self.active.extend(by);
+        self.mark_body(&body);
+        Ok(body)
+    }
+
     /// Forgets everything about the derivative that has been taken.
     pub fn reset(&mut self) {
         self.active.clear();
+        self.counting.clear();
         self.adjoints.clear();
         self.tapes.clear();
         self.saved_reads.clear();

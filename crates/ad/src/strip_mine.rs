@@ -35,10 +35,16 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    fn changes_sizes(&self) -> bool {
-        let is_param =
-            |dim: &Dim| matches!(dim, Dim::Var(size) if self.params.iter().any(|p| p.param.name == *size));
-        self.params.iter().any(|p| p.param.ty.shape().iter().any(is_param))
+    /// The parameters that are sizes of others, by their indices.
+    pub fn sizes(&self) -> Vec<usize> {
+        let dims: Vec<&Dim> = self.params.iter().flat_map(|p| p.param.ty.shape()).collect();
+        let is_size = |at: &usize| dims.contains(&&Dim::Var(self.params[*at].param.name));
+        (0..self.params.len()).filter(is_size).collect()
+    }
+
+    /// Returns true if arrays have sizes that differ between iterations.
+    pub fn changes_sizes(&self) -> bool {
+        !self.sizes().is_empty()
     }
 
     /// The types of arrays of variable sizes whose values a tape has. None if there are accumulators.
@@ -67,14 +73,14 @@ struct Nest<'a> {
 
 impl Ad<'_> {
     /// Appends a counted loop: strip-mined if it has the attribute, and as a loop over segments if it may be and saves
-    /// arrays. Loops whose arrays change their sizes remain as they are.
+    /// arrays. All arrays have one size in all iterations ([`crate::padding`]).
     pub(crate) fn strip_mined(&mut self, pat: Vec<Param<Soacs>>, aux: Aux, counted: Counted) {
         let depth = aux.attrs.iter().find_map(|attr| {
             if let Attr::StripMine(depth) = attr { Some((*depth).min(MAX_DEPTH)) } else { None }
         });
         let saved = if depth.is_none() && self.splits_loops { counted.saved_arrays() } else { Vec::new() };
         let depth = depth.or((!saved.is_empty()).then_some(2));
-        let Some(depth) = depth.filter(|depth| *depth > 1 && !counted.changes_sizes()) else {
+        let Some(depth) = depth.filter(|depth| *depth > 1) else {
             let Counted { params, var, ty, bound, body } = counted;
             let exp = Exp::Loop { params, form: LoopForm::For { var, ty, bound }, body };
             return self.b.let_with(pat, aux, exp);

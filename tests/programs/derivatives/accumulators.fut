@@ -77,18 +77,6 @@ def arrays [n] (x: [n]f64) : [n]f64 =
 entry of_value_first (x: []f64) : []f64 = gradient value_first x
 
 -- ==
--- entry: second_of_value_first
--- input { empty([0]f64) }
--- output { empty([0]f64) }
--- input { [0.5f64] }
--- output { [7.680261997589496f64] }
--- input { [0.3f64, -1.2f64, 0.7f64, 2.1f64] }
--- output { [29.778305189290386f64, -29.87431558299016f64, 143.05830165649934f64, 282.28217738001274f64] }
--- input { [-0.4f64, 0.9f64, 1.6f64] }
--- output { [73.9358134113294f64, -49.48420420546731f64, -129.17486386346974f64] }
-entry second_of_value_first (x: []f64) : []f64 = second value_first x
-
--- ==
 -- entry: of_alone
 -- input { empty([0]f64) }
 -- output { empty([0]f64) }
@@ -101,18 +89,6 @@ entry second_of_value_first (x: []f64) : []f64 = second value_first x
 entry of_alone (x: []f64) : []f64 = gradient alone x
 
 -- ==
--- entry: second_of_alone
--- input { empty([0]f64) }
--- output { empty([0]f64) }
--- input { [0.5f64] }
--- output { [-9.165471234651253f64] }
--- input { [0.3f64, -1.2f64, 0.7f64, 2.1f64] }
--- output { [14.238982823914393f64, -3.7446571412312264f64, 23.740788351884543f64, 43.754897973301915f64] }
--- input { [-0.4f64, 0.9f64, 1.6f64] }
--- output { [26.60842834925902f64, -4.294990568300238f64, 78.62405747720801f64] }
-entry second_of_alone (x: []f64) : []f64 = second alone x
-
--- ==
 -- entry: of_branch
 -- input { empty([0]f64) }
 -- output { empty([0]f64) }
@@ -123,18 +99,6 @@ entry second_of_alone (x: []f64) : []f64 = second alone x
 -- input { [-0.4f64, 0.9f64, 1.6f64] }
 -- output { [-2.8369114707799397f64, -3.914846655355649f64, -5.877552714072457f64] }
 entry of_branch (x: []f64) : []f64 = gradient branch x
-
--- ==
--- entry: second_of_branch
--- input { empty([0]f64) }
--- output { empty([0]f64) }
--- input { [0.5f64] }
--- output { [-41.21751872020007f64] }
--- input { [0.3f64, -1.2f64, 0.7f64, 2.1f64] }
--- output { [-245.7978357380249f64, 166.1830738383215f64, -260.38987323746403f64, -259.3013109299857f64] }
--- input { [-0.4f64, 0.9f64, 1.6f64] }
--- output { [13.930781908102013f64, 358.01105444866613f64, 154.01833655486203f64] }
-entry second_of_branch (x: []f64) : []f64 = second branch x
 
 -- ==
 -- entry: of_nested
@@ -195,15 +159,3 @@ entry second_of_until (x: []f64) : []f64 = second until x
 -- input { [-0.4f64, 0.9f64, 1.6f64] }
 -- output { [15.881284848802895f64, -3.5708172292123175f64, 16.11031706225024f64] }
 entry of_arrays (x: []f64) : []f64 = gradient arrays x
-
--- ==
--- entry: second_of_arrays
--- input { empty([0]f64) }
--- output { empty([0]f64) }
--- input { [0.5f64] }
--- output { [-11.582607197608402f64] }
--- input { [0.3f64, -1.2f64, 0.7f64, 2.1f64] }
--- output { [45.30744445624871f64, -3.3693804988788374f64, -109.2080507795313f64, -203.84060727311316f64] }
--- input { [-0.4f64, 0.9f64, 1.6f64] }
--- output { [103.11659819970208f64, -46.574788317803524f64, 15.869145740540606f64] }
-entry second_of_arrays (x: []f64) : []f64 = second arrays x

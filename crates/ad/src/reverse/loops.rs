@@ -67,7 +67,6 @@ impl Ad<'_> {
         };
         self.at(&stm.aux);
         let count = length.unwrap_or_else(|| self.iterations(*ty, *bound));
-        let sizes: Vec<Name> = params.iter().map(|p| p.param.name).collect();
         let (mut building, mut tapes) = (Building::default(), Tapes::new());
         // The tapes' names inside of the loop, by the value or read that they save.
         let (mut of_values, mut of_reads) = (Vec::new(), FxHashMap::default());
@@ -75,10 +74,6 @@ impl Ad<'_> {
             if p.param.ty.elem().is_none() {
                 tapes.push(Tape::Nothing);
                 continue;
-            }
-            let varies = |dim: &Dim| matches!(dim, Dim::Var(name) if sizes.contains(name));
-            if p.param.ty.shape().iter().any(varies) {
-                return Err(self.unsupported("loops with arrays whose size changes"));
             }
             if let Some(reads) = reads {
                 let mut saved = Vec::with_capacity(reads.len());

@@ -160,13 +160,16 @@ impl Distribution<'_, '_> {
         last.is_some_and(|last| last == self.end || !counts)
     }
 
-    /// The pending names whose arrays pending statements may consume.
+    /// The pending arrays that pending statements may consume.
     fn pending_taken(&self) -> FxHashSet<Name> {
         if !self.may_consume.iter().any(|name| self.is_pending(*name)) {
             return FxHashSet::default();
         }
         let mut taken = invariant::taken(self.callees, &self.pending.stms);
-        taken.retain(|name| self.is_pending(*name));
+        taken.retain(|name| {
+            let mut pat = self.pending.binder(*name).into_iter().flat_map(|stm| &stm.pat);
+            pat.any(|param| param.name == *name && param.ty.is_array())
+        });
         taken
     }
 

@@ -1,11 +1,16 @@
-"""Derivatives of accumulators in loops: first ones by complex steps, second ones by dual numbers over complex steps."""
+"""Derivatives of loops with accumulators and with arrays that change their sizes: first ones by complex steps, second
+ones by dual numbers over complex steps."""
 
 import cmath
+import math
 
 from oracle_derivatives import gradient
 from registry import oracle
 
-PROGRAM = "tests/programs/derivatives/accumulators.fut"
+ACCUMULATORS = "tests/programs/derivatives/accumulators.fut"
+# Functions whose second derivatives are entry points, too.
+TWICE = {"nested", "until", "halving", "updated"}
+GROWING = "tests/programs/derivatives/growing_arrays.fut"
 
 
 class Dual:
@@ -101,24 +106,80 @@ def arrays(x, to):
             ys[k % n] = next_one
 
 
-def objective(f, x):
-    """The weighted sum of cosines of `f`'s result."""
-    to = [dual(a) for a in x]
-    f(x, to)
-    return sum((cos(a) * (i + 1) for i, a in enumerate(to)), Dual(0))
+def growing(xs):
+    ys = list(xs)
+    for _ in range(3):
+        ys += [y * xs[0] for y in ys]
+    return sum(ys)
 
 
-def register(f):
+def halving(xs):
+    ys = list(xs)
+    while len(ys) > 1:
+        k = len(ys) // 2
+        ys = [a * sin(b) + b for a, b in zip(ys[:k], ys[k : 2 * k])]
+    return sum(ys)
+
+
+def updated(xs):
+    ys = list(xs)
+    for i in range(4):
+        ys[i % len(ys)] = ys[0] * ys[-1]
+        ys = ys[1:] + [sin(ys[0]), ys[0]] if i % 2 == 0 else ys[:-1]
+    return sum((i + 1) * y for i, y in enumerate(ys))
+
+
+def matrices(xs):
+    yss = [list(xs)]
+    for i in range(2):
+        yss = [[y * cos(ys[0]) for y in [*ys, dual(i + 1)]] for ys in yss + yss]
+    return sum(math.prod(ys[1:], start=ys[0]) for ys in yss)
+
+
+def in_a_map(xs):
+    total = dual(0)
+    for x in xs:
+        ys = [x]
+        while len(ys) < 4 and real(ys[-1]) < 2:
+            ys.append(ys[-1] * x + 0.5)
+        total += sum(ys)
+    return total
+
+
+def beside_integers(xs):
+    count, y = 1, sum(xs)
+    for _ in range(4):
+        y = y * count * xs[0]
+        count += 1
+    return y
+
+
+def register(program, f):
     def first(xs):
-        return gradient(lambda x: objective(f, x).value, xs)
+        return gradient(lambda x: dual(f([dual(a) for a in x])).value, xs)
 
     def second(xs):
-        return gradient(lambda x: objective(f, [Dual(a, a) for a in x]).tangent, xs)
+        return gradient(lambda x: dual(f([Dual(a, a) for a in x])).tangent, xs)
 
-    for name, result in (("of_" + f.__name__, first), ("second_of_" + f.__name__, second)):
-        result.__name__ = name
-        oracle(PROGRAM, "[]f64")(result)
+    first.__name__, second.__name__ = "of_" + f.__name__, "second_of_" + f.__name__
+    oracle(program, "[]f64")(first)
+    if f.__name__ in TWICE:
+        oracle(program, "[]f64")(second)
 
 
-for program in (value_first, alone, branch, nested, until, arrays):
-    register(program)
+def objective(f):
+    """The weighted sum of cosines of what `f` adds up."""
+
+    def of(x):
+        to = list(x)
+        f(x, to)
+        return sum((cos(a) * (i + 1) for i, a in enumerate(to)), Dual(0))
+
+    of.__name__ = f.__name__
+    return of
+
+
+for added in (value_first, alone, branch, nested, until, arrays):
+    register(ACCUMULATORS, objective(added))
+for changed in (growing, halving, updated, matrices, in_a_map, beside_integers):
+    register(GROWING, changed)
