@@ -513,10 +513,11 @@ fn errors_are_reported_once() {
     explained.fails(&["error", "wrong.fut:1"]);
     bindrune(&["explain", "nothing.fut"], "").fails(&["nothing.fut"]);
     bindrune(&["explain", "nothing.txt"], "").fails(&["not a Futhark program"]);
-    let unsupported = "def grown (n: i64) (x: f64) =
-  f64.sum (loop xs = [x] for _i < n do xs ++ xs)
-entry main (n: i64) (x: f64) = vjp (grown n) x 1\n";
-    explain(&folder, unsupported, &[]).fails(&["not supported yet: the derivative of loops with arrays"]);
+    let unsupported = "def products [n] (is: [n]i64) (xs: [n]f64): f64 =
+  let write (acc: *intrinsics.acc ([4]f64)) (i, x) = intrinsics.acc_write acc i x
+  in f64.sum (intrinsics.hist_stream (replicate 4 1.0) (*) 1 write (zip is xs))
+entry main [n] (is: [n]i64) (xs: [n]f64): [n]f64 = vjp (products is) xs 1\n";
+    explain(&folder, unsupported, &[]).fails(&["not supported yet: the derivative of accumulators"]);
     let page = folder.path("no/such/folder.html");
     explain(&folder, PROGRAM, &["--html", &page]).fails(&["cannot write", "folder.html"]);
     explain(&folder, PROGRAM, &["--html", &page, "--json"]).fails(&["cannot be used with"]);
