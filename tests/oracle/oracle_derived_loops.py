@@ -4,7 +4,7 @@ ones by dual numbers over complex steps."""
 import cmath
 import math
 
-from oracle_derivatives import gradient
+from oracle_derivatives import Dual, dual, gradient
 from registry import oracle
 
 ACCUMULATORS = "tests/programs/derivatives/accumulators.fut"
@@ -13,39 +13,18 @@ TWICE = {"nested", "until", "halving", "updated"}
 GROWING = "tests/programs/derivatives/growing_arrays.fut"
 
 
-class Dual:
-    """A complex number and its derivative in one direction."""
-
-    def __init__(self, value, tangent=0):
-        self.value, self.tangent = value, tangent
-
-    def __add__(self, other):
-        other = dual(other)
-        return Dual(self.value + other.value, self.tangent + other.tangent)
-
-    def __mul__(self, other):
-        other = dual(other)
-        return Dual(self.value * other.value, self.value * other.tangent + self.tangent * other.value)
-
-    __radd__, __rmul__ = __add__, __mul__
-
-
-def dual(x):
-    return x if isinstance(x, Dual) else Dual(x)
-
-
 def real(x):
-    return complex(dual(x).value).real
+    return complex(dual(x).x).real
 
 
 def sin(x):
     x = dual(x)
-    return Dual(cmath.sin(x.value), cmath.cos(x.value) * x.tangent)
+    return Dual(cmath.sin(x.x), cmath.cos(x.x) * x.dx)
 
 
 def cos(x):
     x = dual(x)
-    return Dual(cmath.cos(x.value), -cmath.sin(x.value) * x.tangent)
+    return Dual(cmath.cos(x.x), -cmath.sin(x.x) * x.dx)
 
 
 def value_first(x, to):
@@ -156,10 +135,10 @@ def beside_integers(xs):
 
 def register(program, f):
     def first(xs):
-        return gradient(lambda x: dual(f([dual(a) for a in x])).value, xs)
+        return gradient(lambda x: dual(f([dual(a) for a in x])).x, xs)
 
     def second(xs):
-        return gradient(lambda x: dual(f([Dual(a, a) for a in x])).tangent, xs)
+        return gradient(lambda x: dual(f([Dual(a, a) for a in x])).dx, xs)
 
     first.__name__, second.__name__ = "of_" + f.__name__, "second_of_" + f.__name__
     oracle(program, "[]f64")(first)

@@ -24,7 +24,7 @@ impl Ad<'_> {
     }
 
     fn mark_stm(&mut self, stm: &Stm<Soacs>) {
-        if stm.pat.first().is_some_and(|first| self.counting.contains(&first.name)) {
+        if stm.pat.first().is_some_and(|first| self.ahead.contains(&first.name)) {
             return;
         }
         let results: Vec<bool> = match &stm.exp {

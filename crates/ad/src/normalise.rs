@@ -1,27 +1,38 @@
 //! The form of programs that the rules of differentiation take: every combinator is a map, one scan
 //! or one reduction; operators are applied to components that depend on each other; operators that
-//! are maps have been interchanged with their reduction or scan (rule G4); all loops are counted.
+//! are maps have been interchanged with their reduction or scan (rule G4); in reverse mode, active loops
+//! are counted, and their arrays have one size in all iterations.
 //!
 //! Fusion joins again what is split here.
 
-use crate::reverse::without_tokens;
 use crate::state::{Ad, Result};
 use crate::strip_mine::Counted;
-use ir::Name;
 use ir::operator_map::{element_operator, operator_map};
 use ir::remark::DerivativeStep;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{HistOp, Operator, Screma, Soac, Soacs};
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, LoopForm, Param, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::{Substitution, stm_names, substitute_body, with_stack};
+use ir::walk::{stm_names, with_stack};
+use ir::{Name, PassError};
 use prim::PrimType;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 impl Ad<'_> {
+    /// A body in that form, in which the names that depend on these are active.
+    pub fn normalised(&mut self, by: &[Name], body: Body<Soacs>) -> Result<Body<Soacs>> {
+        self.active.extend(by);
+        self.mark_body(&body);
+        let body = self.normalise(body)?;
+        self.active.clear();
+        self.active.extend(by);
+        self.mark_body(&body);
+        Ok(body)
+    }
+
     /// The body in that form.
-    pub fn normalise(&mut self, body: Body<Soacs>) -> Result<Body<Soacs>> {
+    fn normalise(&mut self, body: Body<Soacs>) -> Result<Body<Soacs>> {
         let outer = self.b.open();
         for stm in body.stms {
             with_stack(|| self.normalise_stm(stm))?;
@@ -54,15 +65,11 @@ impl Ad<'_> {
             }
             Exp::Loop { params, form, body } => {
                 let body = self.normalise_inside(body)?;
-                let taped = self.is_reverse && pat.iter().any(|result| self.active.contains(&result.name));
-                match form {
-                    LoopForm::For { var, ty, bound } if taped => {
-                        self.taped(pat, aux, Counted { params, var, ty, bound, body })?;
-                    }
-                    LoopForm::While { cond } if taped => self.counted(pat, aux, (params, cond, body))?,
-                    LoopForm::For { .. } | LoopForm::While { .. } => {
-                        self.b.let_with(pat, aux, Exp::Loop { params, form, body });
-                    }
+                let exp = Exp::Loop { params, form, body };
+                if self.is_reverse && pat.iter().any(|result| self.active.contains(&result.name)) {
+                    self.taped(Stm { pat, aux, exp })?;
+                } else {
+                    self.b.let_with(pat, aux, exp);
                 }
             }
             Exp::Op(op) => self.normalise_op(pat, aux, op)?,
@@ -262,7 +269,7 @@ impl Ad<'_> {
             Param { name, ty, ann: () }
         };
         let element = element_operator(op, &mut fresh)
-            .ok_or_else(|| ir::PassError::bug("an operator that is a map has no operator on elements"))?;
+            .ok_or_else(|| PassError::bug("an operator that is a map has no operator on elements"))?;
         let neutral = neutral.iter().map(|name| Atom::Var(*name)).collect();
         Ok(Operator { op: self.copy_lambda(&element), neutral, comm: op.comm })
     }
@@ -373,75 +380,35 @@ impl Ad<'_> {
         self.b.let_basic("columns", BasicOp::Rearrange { perm: swapped(rank), array })
     }
 
-    /// Appends a `while` loop as a loop that counts its iterations, without its accumulators, and a counted one.
-    fn counted(
-        &mut self,
-        pat: Vec<Param<Soacs>>,
-        aux: Aux,
-        (params, cond, body): (Vec<LoopParam<Soacs>>, Name, Body<Soacs>),
-    ) -> Result {
-        self.at(&aux);
-        self.note(|_| DerivativeStep::CountsIterations);
-        let mut map = Substitution::default();
-        let mut counting = params.clone();
-        for p in &mut counting {
-            let own = self.b.names.fresh_like(p.param.name);
-            map.insert(p.param.name, own.into());
-            p.param.name = own;
-            ir::walk::substitute_param(&mut p.param, &map);
-            self.b.types.set(own, p.param.ty.clone());
-        }
-        let count = self.b.param("count", Type::I64);
-        let mut copy = body.clone();
-        substitute_body(&mut copy, &map);
-        let mut copy = self.copy(&copy, &mut Substitution::default());
-        let outer = self.b.open();
-        let next = self.b.add_i64(count.name.into(), Atom::i64(1));
-        copy.stms.extend(self.b.close(outer, Vec::new()).stms);
-        copy.result.push(next);
-        let own_cond = map.get(&cond).and_then(|atom| atom.var()).unwrap_or(cond);
-        let result = self.b.param("count", Type::I64);
-        let mut results = Vec::new();
-        let mut renamed = Substitution::default();
-        for param in &pat {
-            let mut own = param.clone();
-            own.name = self.b.names.fresh_like(param.name);
-            ir::walk::substitute_param(&mut own, &renamed);
-            renamed.insert(param.name, own.name.into());
-            results.push(own);
-        }
-        results.push(result.clone());
-        counting.push(LoopParam { param: count, init: Atom::i64(0), consumed: false });
-        let form = LoopForm::While { cond: own_cond };
-        let exp = Exp::Loop { params: counting, form, body: copy };
-        self.b.types.add_exp(&exp);
-        let tokens = tokens_of(&params);
-        let counting = Stm { pat: results, aux: aux.clone(), exp };
-        if let Some(Stm { pat, aux, exp }) = without_tokens(&counting, &tokens)? {
-            self.counting.extend(pat.first().map(|first| first.name));
-            self.b.let_with(pat, aux, exp);
-        }
-        let var = self.b.names.fresh("i");
-        self.b.types.set(var, Type::I64);
-        let bound = result.name.into();
-        self.taped(pat, aux, Counted { params, var, ty: PrimType::I64, bound, body })
-    }
-
-    /// Appends a counted loop with a tape: arrays have one size in all iterations.
-    fn taped(&mut self, pat: Vec<Param<Soacs>>, aux: Aux, counted: Counted) -> Result {
-        if counted.changes_sizes() {
-            return self.padded(pat, aux, counted);
+    /// Appends a loop with a tape: counted, with arrays of one size in all iterations.
+    fn taped(&mut self, stm: Stm<Soacs>) -> Result {
+        let Stm { pat, aux, exp: Exp::Loop { params, form: LoopForm::For { var, ty, bound }, body } } = stm
+        else {
+            return self.counted(stm);
+        };
+        let counted = Counted { params, var, ty, bound, body };
+        let sizes = counted.sizes();
+        if !sizes.is_empty() {
+            return self.padded(pat, aux, counted, &sizes);
         }
         self.strip_mined(pat, aux, counted);
         Ok(())
     }
-}
 
-/// The tokens of a loop's accumulators.
-pub(crate) fn tokens_of(params: &[LoopParam<Soacs>]) -> Vec<Name> {
-    let token =
-        |p: &LoopParam<Soacs>| if let Type::Acc { token, .. } = p.param.ty { Some(token) } else { None };
-    params.iter().filter_map(token).collect()
+    /// Appends a `while` loop as a loop that counts its iterations, and a counted one.
+    fn counted(&mut self, stm: Stm<Soacs>) -> Result {
+        let count = self.run_ahead(&stm, ("count", &[Atom::i64(0)]), |ad, counts, _| {
+            counts.iter().map(|count| ad.b.add_i64((*count).into(), Atom::i64(1))).collect()
+        })?;
+        self.note(|_| DerivativeStep::CountsIterations);
+        let (Stm { pat, aux, exp: Exp::Loop { params, form: _, body } }, [count]) = (stm, count.as_slice())
+        else {
+            return Err(PassError::bug("a loop was not counted"));
+        };
+        let var = self.b.param("i", Type::I64).name;
+        let form = LoopForm::For { var, ty: PrimType::I64, bound: (*count).into() };
+        self.taped(Stm { pat, aux, exp: Exp::Loop { params, form, body } })
+    }
 }
 
 /// The permutation of dimensions that swaps the outer two.

@@ -29,7 +29,7 @@ pub(crate) use accs::{AccAdjoints, without_tokens};
 pub(crate) use checkpoints::Segments;
 pub(crate) use element_tapes::{SavedRead, reads_of};
 pub(crate) use hist::is_sum;
-pub(crate) use loops::Tapes;
+pub(crate) use loops::Tape;
 pub(crate) use reduce_special::has_rule_for_arrays;
 
 use crate::state::{Ad, Result};
@@ -253,28 +253,18 @@ impl Ad<'_> {
     /// The statements of a forward sweep.
     pub fn forward_sweep(&mut self, stm: &Stm<Soacs>) -> Result {
         let active = stm.pat.iter().any(|param| self.active.contains(&param.name));
-        let taped = active && matches!(stm.exp, Exp::Loop { form: LoopForm::For { .. }, .. });
         let Some(own) = self.without_accumulators(stm)? else {
-            if taped {
-                self.align_tapes(stm, &[], Tapes::new());
-            }
             return Ok(());
         };
         let own = self.with_saved_reads(own);
-        let kept: Vec<Name> = own.pat.iter().map(|param| param.name).collect();
-        let Some(first) = kept.first().copied().filter(|_| taped) else {
-            self.b.let_with(own.pat, own.aux, own.exp);
-            return Ok(());
-        };
-        match self.segment_lengths.get(&first).copied() {
-            Some(length) => self.loop_over_segments(&own, first, length)?,
-            None => self.taped_loop(&own, None)?,
+        if active && matches!(own.exp, Exp::Loop { form: LoopForm::For { .. }, .. }) {
+            let first = own.pat.first().map(|param| param.name);
+            return match first.and_then(|first| Some((first, *self.segment_lengths.get(&first)?))) {
+                Some((first, length)) => self.loop_over_segments(&own, first, length),
+                None => self.taped_loop(&own, None),
+            };
         }
-        if kept.len() != stm.pat.len()
-            && let Some(tapes) = self.tapes.remove(&first)
-        {
-            self.align_tapes(stm, &kept, tapes);
-        }
+        self.b.let_with(own.pat, own.aux, own.exp);
         Ok(())
     }
 

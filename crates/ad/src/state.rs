@@ -3,7 +3,7 @@
 
 use crate::calls::Calls;
 use crate::forward::{AccTangents, Tangents};
-use crate::reverse::{AccAdjoints, Adjoints, SavedRead, Segments, Tapes};
+use crate::reverse::{AccAdjoints, Adjoints, SavedRead, Segments, Tape};
 use ir::build::{Builder, Outer};
 use ir::remark::DerivativeStep;
 use ir::soac::{Operator, Screma, Soac, Soacs};
@@ -28,16 +28,16 @@ pub(crate) struct Ad<'a> {
     pub calls: &'a mut Calls,
     /// The names that depend on what the derivative is taken by.
     pub active: FxHashSet<Name>,
-    /// Loops that run for numbers of iterations and sizes alone, by their first result: nothing in them is active.
-    pub counting: FxHashSet<Name>,
+    /// Loops that run ahead of others, by their first result: nothing in them is active.
+    pub ahead: FxHashSet<Name>,
     /// The adjoints of names in scope.
     pub adjoints: Adjoints,
     /// Within an iteration of a map: the whole arrays that it adds to free arrays.
     pub dense: Option<FxHashMap<Name, Atom>>,
     /// The adjoints of arrays whose `withacc` the return sweep is in.
     pub acc_adjoints: AccAdjoints,
-    /// The tapes of loops, by their first result.
-    pub tapes: FxHashMap<Name, Tapes>,
+    /// The tapes of loops' parameters, by their results.
+    pub tapes: FxHashMap<Name, Tape>,
     /// Numbers of iterations that are in scope wherever their bound is needed, by the bound.
     pub counts: FxHashMap<Name, Dim>,
     /// Loops over segments, by their first result: the greatest length of a segment.
@@ -70,7 +70,7 @@ impl<'a> Ad<'a> {
             provs,
             calls,
             active: FxHashSet::default(),
-            counting: FxHashSet::default(),
+            ahead: FxHashSet::default(),
             adjoints: Adjoints::default(),
             dense: None,
             acc_adjoints: AccAdjoints::default(),
@@ -89,22 +89,10 @@ impl<'a> Ad<'a> {
         }
     }
 
-    /// A body in the form that differentiation needs ([`crate::normalise`]), in which the names that depend
-    /// on these are active.
-    pub fn normalised(&mut self, by: &[Name], body: Body<Soacs>) -> Result<Body<Soacs>> {
-        self.active.extend(by);
-        self.mark_body(&body);
-        let body = self.normalise(body)?;
-        self.active.clear();
-        self.active.extend(by);
-        self.mark_body(&body);
-        Ok(body)
-    }
-
     /// Forgets everything about the derivative that has been taken.
     pub fn reset(&mut self) {
         self.active.clear();
-        self.counting.clear();
+        self.ahead.clear();
         self.adjoints.clear();
         self.tapes.clear();
         self.saved_reads.clear();

@@ -35,16 +35,11 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    /// The parameters that are sizes of others, by their indices.
+    /// The indices of parameters that are sizes of others: the arrays' sizes differ between iterations.
     pub fn sizes(&self) -> Vec<usize> {
         let dims: Vec<&Dim> = self.params.iter().flat_map(|p| p.param.ty.shape()).collect();
         let is_size = |at: &usize| dims.contains(&&Dim::Var(self.params[*at].param.name));
         (0..self.params.len()).filter(is_size).collect()
-    }
-
-    /// Returns true if arrays have sizes that differ between iterations.
-    pub fn changes_sizes(&self) -> bool {
-        !self.sizes().is_empty()
     }
 
     /// The types of arrays of variable sizes whose values a tape has. None if there are accumulators.

@@ -78,7 +78,7 @@ impl Ad<'_> {
         let aux = Aux { facts: Facts::default(), ..stm.aux.clone() };
         let pat = stm.pat.iter().cloned().chain(pat).collect();
         self.b.let_with(pat, aux, Exp::Loop { params: all, form: *form, body });
-        self.tapes.insert(first, states);
+        self.keep_tapes(&stm.pat, states);
         self.segments.insert(first, Segments { length, last: renamed(tapes, last) });
         Ok(())
     }
@@ -109,9 +109,7 @@ impl Ad<'_> {
             return Err(PassError::bug("a segment is empty"));
         };
         self.taped_loop(inner, Some(length))?;
-        let first = inner.pat.first().map(|param| param.name);
-        let tapes = first.and_then(|first| self.tapes.remove(&first));
-        tapes.ok_or_else(|| PassError::bug("a segment has no tape"))
+        self.tapes_of(&inner.pat)
     }
 
     /// Appends the sweeps of the segment `at`.
@@ -135,8 +133,8 @@ impl Ad<'_> {
         let else_body = self.b.close(outer, names.into_iter().map(Atom::Var).collect());
         let cond = is_last.into();
         let results = self.b.bind_all(types, Exp::If { cond, then_body, else_body });
-        if let Some(first) = body.stms.last().and_then(|inner| inner.pat.first()) {
-            self.tapes.insert(first.name, renamed(tapes, results));
+        if let Some(inner) = body.stms.last() {
+            self.keep_tapes(&inner.pat, renamed(tapes, results));
         }
         self.return_sweep(body, seeds)
     }

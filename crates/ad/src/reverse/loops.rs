@@ -116,20 +116,25 @@ impl Ad<'_> {
         let exp = Exp::Loop { params, form: LoopForm::For { var: *var, ty: *ty, bound: *bound }, body };
         let aux = Aux { facts: Facts::default(), ..stm.aux.clone() };
         self.b.let_with(pat, aux, exp);
-        if let Some(first) = stm.pat.first() {
-            self.tapes.insert(first.name, tapes);
-        }
+        self.keep_tapes(&stm.pat, tapes);
         Ok(())
     }
 
-    /// Gives a loop the tapes of its forward sweep, which kept only these of its results.
-    pub(super) fn align_tapes(&mut self, stm: &Stm<Soacs>, kept: &[Name], tapes: Tapes) {
-        let mut tapes = tapes.into_iter();
-        let own = |result: &Param<Soacs>| if kept.contains(&result.name) { tapes.next() } else { None };
-        let all = stm.pat.iter().map(own).map(|tape| tape.unwrap_or(Tape::Nothing)).collect();
-        if let Some(first) = stm.pat.first() {
-            self.tapes.insert(first.name, all);
-        }
+    /// Keeps the tapes of a loop.
+    pub(super) fn keep_tapes(&mut self, pat: &[Param<Soacs>], tapes: Tapes) {
+        self.tapes.extend(pat.iter().map(|result| result.name).zip(tapes));
+    }
+
+    /// The tapes of a loop; its accumulators have none, with which the forward sweep may not have run.
+    pub(super) fn tapes_of(&self, pat: &[Param<Soacs>]) -> Result<Tapes> {
+        let tape = |result: &Param<Soacs>| match (self.tapes.get(&result.name), &result.ty) {
+            (Some(tape), _) => Ok(tape.clone()),
+            (None, Type::Acc { .. }) => Ok(Tape::Nothing),
+            (None, Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_)) => {
+                Err(ir::PassError::bug("a loop has no tape"))
+            }
+        };
+        pat.iter().map(tape).collect()
     }
 
     /// The number of iterations as a size.
@@ -154,10 +159,8 @@ impl Ad<'_> {
         let Exp::Loop { params, form: LoopForm::For { var, ty, bound }, body } = &stm.exp else {
             return Err(ir::PassError::bug("a while loop was not counted before differentiation"));
         };
+        let tapes = self.tapes_of(&stm.pat)?;
         let first = stm.pat.first().map(|first| first.name);
-        let Some(tapes) = first.and_then(|first| self.tapes.get(&first)).cloned() else {
-            return Err(ir::PassError::bug("a loop has no tape"));
-        };
         let is_own = |at: &usize| {
             let param = &params[*at].param;
             self.active.contains(&param.name) && !matches!(param.ty, Type::Acc { .. })
