@@ -52,6 +52,16 @@ impl<S: Schedule> Generator<'_, S> {
         target.or_bug("an accumulator is used outside of its withacc")
     }
 
+    /// The accumulators with an operator among the results of a segop, by token.
+    pub(crate) fn combining_accs(&self, pat: &[Param]) -> Vec<(Name, Rc<AccTarget>)> {
+        let tokens = pat.iter().filter_map(|param| match &param.ty {
+            Type::Acc { token, .. } => Some(*token),
+            Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => None,
+        });
+        let targets = tokens.filter_map(|token| Some((token, self.accs.get(&token)?.clone())));
+        targets.filter(|(_, target)| target.op.is_some()).collect()
+    }
+
     pub(crate) fn with_acc(&mut self, pat: &[Param], inputs: &[AccInput], lambda: &Lambda) -> Result {
         let n = inputs.len();
         for (AccInput { shape, arrays, op }, token) in inputs.iter().zip(&lambda.params) {

@@ -1,11 +1,11 @@
 //! The bins of histograms: their elements, and the updates of an iteration.
 
-use crate::Result;
-use crate::accs::{flat, inside};
+use crate::accs::{AccTarget, flat, inside};
 use crate::emitter::Location;
 use crate::mems::{HistOp, Operator};
 use crate::operators::operator_types;
 use crate::schedule::{Generator, Schedule};
+use crate::{OrBug, Result};
 use imp::build::{Operand, product};
 use imp::{Access, Expr, emit};
 use ir::name::Name;
@@ -58,6 +58,22 @@ impl<S: Schedule> Generator<'_, S> {
             });
         }
         Ok(bins)
+    }
+
+    /// The arrays of an accumulator with an operator as bins of one segment.
+    pub(crate) fn bins_of_acc<'t>(&mut self, target: &'t AccTarget) -> Result<Bins<'t>> {
+        let op = target.op.as_deref();
+        let op = op.or_bug("an accumulator has no operator")?;
+        let extents = self.extents(&target.shape)?;
+        let size = product(&extents);
+        Ok(Bins {
+            outer: 0,
+            extents,
+            size: self.bind(size, "bins"),
+            op,
+            types: operator_types(&[op])?,
+            destinations: target.arrays.clone(),
+        })
     }
 
     /// The elements of a bin.

@@ -14,7 +14,8 @@
 //! ([`propagate`]) are computed as for memory assignment, but of [`Aliases`], and only for
 //! functions with arrays of other sizes. The remaining rules are those of [`Refusal`].
 //!
-//! A refusal inside of a `withacc` outside of all segops applies to the whole `withacc`.
+//! A refusal inside of a `withacc` outside of all segops applies to the whole `withacc`
+//! ([`refusal_of`]).
 
 use crate::aliases::{Aliases, source};
 use crate::alloc::is_small;
@@ -30,14 +31,14 @@ use ir::seg::{Seg, SegKind, SegOp};
 use ir::soac::{AccInput, HistOp, Operator};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Param, ReshapeKind, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::{Fields, Visit, with_stack};
+use ir::walk::{Fields, Visit, sub_bodies, with_stack};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{OnceCell, RefCell};
 use target::device::{RESERVED_SHARED_BYTES, SHARED_MEMORY_BYTES};
 use target::memory::FRAME_BYTES;
 
-/// The segops and `withacc`s that cannot be kernels, by their first results, with the reasons.
+/// The segops that cannot be kernels, by their first results, with the reasons.
 pub(crate) type Refused = FxHashMap<Name, Refusal>;
 
 /// Finds the segops of a function that cannot be kernels of blocks of `block` threads.
@@ -48,14 +49,37 @@ pub(crate) fn refused(function: &Function<Segs>, threads: &ThreadCallees, block:
     host.refused.into_iter().collect()
 }
 
+/// The reason for which an operation, or one inside of a `withacc`, cannot be a kernel.
+pub(crate) fn refusal_of(stm: &Stm<Segs>, refused: &Refused) -> Option<Refusal> {
+    match &stm.exp {
+        Exp::Op(SegOp::Seg(_)) => refused.get(&stm.pat.first()?.name).copied(),
+        Exp::Op(SegOp::WithAcc { inputs: _, lambda }) => refusal_in(&lambda.body, refused),
+        Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } => None,
+    }
+}
+
+/// The reason for which an operation of a body cannot be a kernel; the last one, if there are several.
+pub(crate) fn refusal_in(body: &Body<Segs>, refused: &Refused) -> Option<Refusal> {
+    with_stack(|| {
+        body.stms.iter().rev().find_map(|stm| {
+            let mut found = refusal_of(stm, refused);
+            if !matches!(stm.exp, Exp::Op(_)) {
+                sub_bodies(&stm.exp, |body| found = refusal_in(body, refused).or(found));
+            }
+            found
+        })
+    })
+}
+
 /// The code that surrounds kernels.
 struct Code<'a> {
     function: &'a Function<Segs>,
     threads: &'a ThreadCallees,
     block: u64,
     aliases: OnceCell<Aliases>,
-    /// The tokens of accumulators that several threads update by an operator that is not atomic.
-    not_atomic: RefCell<FxHashSet<Name>>,
+    /// The tokens of accumulators that several threads update by an operator that is not atomic, with
+    /// the legality of private copies for chunks of iterations.
+    not_atomic: RefCell<FxHashMap<Name, Legal>>,
 }
 
 impl Code<'_> {
@@ -63,11 +87,20 @@ impl Code<'_> {
         self.aliases.get_or_init(|| Aliases::of(self.function))
     }
 
-    fn note_accumulators(&self, inputs: &[AccInput<Segs>], tokens: &[Param<Segs>]) {
+    /// Records the accumulators of a `withacc` whose operator is not atomic. `copies` determines whether
+    /// chunks of iterations can have private copies.
+    fn record_accumulators(
+        &self,
+        inputs: &[AccInput<Segs>],
+        tokens: &[Param<Segs>],
+        copies: impl Fn(&Operator<Segs>) -> Legal,
+    ) {
         for (input, token) in inputs.iter().zip(tokens) {
-            let atomic = |op: &Operator<Segs>| input.arrays.len() == 1 && atomic_operator(&op.op).is_some();
-            if !input.op.as_ref().is_none_or(atomic) {
-                self.not_atomic.borrow_mut().insert(token.name);
+            let Some(op) = &input.op else {
+                continue;
+            };
+            if input.arrays.len() != 1 || atomic_operator(&op.op).is_none() {
+                self.not_atomic.borrow_mut().insert(token.name, copies(op));
             }
         }
     }
@@ -88,12 +121,10 @@ impl Visit<Segs> for HostCode<'_, '_> {
                 let why = kernel.outermost(seg).err();
                 self.refused.extend(first.zip(why));
             }
-            Exp::Op(SegOp::WithAcc { inputs, lambda }) => {
-                self.code.note_accumulators(inputs, &lambda.params);
-                let before = self.refused.len();
+            Exp::Op(op @ SegOp::WithAcc { inputs, lambda }) => {
+                let kernel = Kernel { code: self.code, op, inside: OnceCell::new() };
+                self.code.record_accumulators(inputs, &lambda.params, |op| kernel.copies(op));
                 self.body(&lambda.body);
-                let last = self.refused.split_off(before).pop();
-                self.refused.extend(first.zip(last.map(|(_, why)| why)));
             }
             Exp::Basic(_) | Exp::Apply { .. } => {}
             Exp::If { .. } | Exp::Loop { .. } => self.walk_stm(stm),
@@ -119,6 +150,8 @@ struct Position {
     known_space: bool,
     /// True in an operator, which belongs to no iteration.
     in_operator: bool,
+    /// True in a map of the grid, of which a thread may run a chunk of iterations.
+    in_map: bool,
 }
 
 /// A body in a kernel.
@@ -166,8 +199,19 @@ impl Kernel<'_, '_> {
         let shared = block_bytes(seg, block);
         let large = shared.is_some_and(|bytes| bytes > SHARED_MEMORY_BYTES - RESERVED_SHARED_BYTES);
         refuse(Refusal::LargeOperator, large)?;
-        let at = Position { of_block: shared.is_some(), known_space: true, in_operator: false };
-        self.seg(at, seg)
+        let of_block = shared.is_some();
+        let is_map = matches!(&seg.kind, SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map());
+        let in_map = is_map && !of_block;
+        self.seg(Position { of_block, known_space: true, in_operator: false, in_map }, seg)
+    }
+
+    /// Checks the operator of an accumulator of which chunks of iterations have private copies. The
+    /// threads that combine them have values in shared memory.
+    fn copies(&self, op: &Operator<Segs>) -> Legal {
+        let types = op.op.ret.iter().filter_map(Type::elem);
+        let bytes: u64 = types.map(PrimType::size).sum();
+        refuse(Refusal::LargeOperator, bytes.saturating_mul(self.code.block) > SHARED_MEMORY_BYTES)?;
+        self.operator(Position { of_block: false, known_space: true, in_operator: true, in_map: false }, op)
     }
 
     /// Checks the inside of a segop.
@@ -243,7 +287,8 @@ impl Kernel<'_, '_> {
             Exp::Op(SegOp::WithAcc { inputs, lambda }) => {
                 // Accumulators of a thread need no atomic updates.
                 if at.of_block {
-                    self.code.note_accumulators(inputs, &lambda.params);
+                    let copies = |_: &_| Err(Refusal::NotAtomic);
+                    self.code.record_accumulators(inputs, &lambda.params, copies);
                 }
                 let mut operators = inputs.iter().filter_map(|input| input.op.as_ref());
                 operators.try_for_each(|operator| self.operator(at, operator))?;
@@ -267,9 +312,12 @@ impl Kernel<'_, '_> {
         refuse(Refusal::ComputedParameter, computed)?;
         let large = matches!(op, BasicOp::ConstArray { bytes, .. } if bytes.len() as i64 > FRAME_BYTES);
         refuse(Refusal::LargeConstant, large)?;
-        let is_refused = |token| self.code.not_atomic.borrow().contains(token);
-        let updates = matches!(&param.ty, Type::Acc { token, .. } if is_refused(token));
-        refuse(Refusal::NotAtomic, updates && matches!(op, BasicOp::UpdateAcc { .. }))?;
+        if let (Type::Acc { token, .. }, BasicOp::UpdateAcc { .. }) = (&param.ty, op)
+            && let Some(&copies) = self.code.not_atomic.borrow().get(token)
+        {
+            refuse(Refusal::NotAtomic, !at.in_map)?;
+            copies?;
+        }
         if source(op).is_some() { Ok(()) } else { self.created(at, param, scope) }
     }
 

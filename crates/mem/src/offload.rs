@@ -12,11 +12,12 @@
 //! ```
 //!
 //! Before and after: level `segs`. A segop, or a whole `withacc`, outside of all others that cannot
-//! be a kernel ([`legality`](crate::legality)) even as a map of loops ([`mod@sequentialise`]) moves
-//! to a function that takes its free names ([`outline`]), with segops at the levels of the host
-//! ([`host`]). Functions called there get host clones. If one of two
-//! versions that a comparison of sizes chooses between would run on the host and the other does
-//! not, it is dropped ([`choices`]). Functions that are no longer called are removed.
+//! be a kernel ([`legality`](crate::legality)) even as a map of loops ([`mod@sequentialise`]), or as
+//! a map and a reduction ([`mod@split_updates`]), moves to a function that takes its free names
+//! ([`outline`]), with segops at the levels of the host ([`host`]). Functions called there get host
+//! clones. If one of two versions that a comparison of sizes chooses between would run on the host
+//! and the other does not, it is dropped ([`choices`]). Functions that are no longer called are
+//! removed.
 //!
 //! Does nothing on target machines without a device.
 
@@ -24,9 +25,10 @@ mod choices;
 mod host;
 mod outline;
 mod sequentialise;
+mod split_updates;
 
 use crate::callees::Callees;
-use crate::legality::{Refused, refused};
+use crate::legality::{Refused, refusal_of, refused};
 use ir::kernels::ThreadCallees;
 use ir::name::FunId;
 use ir::remark::{OperationKind, RemarkKind};
@@ -92,6 +94,7 @@ fn outline_function(
     if version.is_some_and(|it| matches!(it.position, CallPosition::Within { .. })) {
         return Ok((function, Vec::new()));
     }
+    split_updates::split_updates(&mut function);
     sequentialise::sequentialise_in_threads(&mut function)?;
     let refused = refused(&function, threads, context.options.device.block.unsigned_abs());
     if refused.is_empty() {
@@ -117,13 +120,11 @@ impl VisitMut<Segs> for OutlineRefused<'_, '_> {
     fn body(&mut self, body: &mut Body<Segs>) {
         with_stack(|| {
             for stm in &mut body.stms {
-                let first = stm.pat.first();
-                let why = first.and_then(|param| self.refused.get(&param.name));
-                match (&stm.exp, why) {
+                match (&stm.exp, refusal_of(stm, self.refused)) {
                     (Exp::Op(op), Some(why)) => {
                         let what = OperationKind::of_segop(op);
                         let spans = self.outline.spans(stm.aux.prov);
-                        let kind = RemarkKind::OnHost { what, why: *why };
+                        let kind = RemarkKind::OnHost { what, why };
                         self.context.remark(&self.outline.name().0, spans, kind);
                         self.outline.unit(stm);
                     }

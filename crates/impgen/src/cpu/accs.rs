@@ -12,17 +12,14 @@
 
 use super::reduce::Operators;
 use super::segops::SegSpace;
+use crate::Result;
 use crate::accs::{AccTarget, PrivateCopies};
 use crate::bins::Bins;
 use crate::cpu::CpuSchedule;
 use crate::mems::Param;
-use crate::operators::operator_types;
 use crate::schedule::Generator;
-use crate::{OrBug, Result};
-use imp::build::{Operand, max, product};
+use imp::build::{Operand, max};
 use imp::{Expr, MemoryId, Stmt, Var, bind, emit};
-use ir::name::Name;
-use ir::types::Type;
 use std::rc::Rc;
 
 impl Generator<'_, CpuSchedule> {
@@ -39,7 +36,7 @@ impl Generator<'_, CpuSchedule> {
         let mut bins = Vec::with_capacity(targets.len());
         let mut largest = Expr::i64(1);
         for (_, target) in &targets {
-            let bin = self.bins(target)?;
+            let bin = self.bins_of_acc(target)?;
             largest = max(largest, bin.size);
             bins.push(bin);
         }
@@ -92,32 +89,6 @@ impl Generator<'_, CpuSchedule> {
         self.release_all(&partials);
         self.set_vars(reduced, accs);
         Ok(())
-    }
-
-    /// The accumulators with an operator among the results, by token.
-    fn combining_accs(&self, mapped: &[Param]) -> Vec<(Name, Rc<AccTarget>)> {
-        let tokens = mapped.iter().filter_map(|param| match &param.ty {
-            Type::Acc { token, .. } => Some(*token),
-            Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => None,
-        });
-        let targets = tokens.filter_map(|token| Some((token, self.accs.get(&token)?.clone())));
-        targets.filter(|(_, target)| target.op.is_some()).collect()
-    }
-
-    /// An accumulator's arrays as bins.
-    fn bins<'t>(&mut self, target: &'t AccTarget) -> Result<Bins<'t>> {
-        let op = target.op.as_deref();
-        let op = op.or_bug("an accumulator has no operator")?;
-        let extents = self.extents(&target.shape)?;
-        let size = product(&extents);
-        Ok(Bins {
-            outer: 0,
-            extents,
-            size: self.bind(size, "bins"),
-            op,
-            types: operator_types(&[op])?,
-            destinations: target.arrays.clone(),
-        })
     }
 
     /// Allocates buffers for one copy of the bins per chunk.

@@ -6,6 +6,7 @@
 //! | [`host`] | the host's accesses to device memory |
 //! | [`transpose`] | copies between arrays of the device, tiled where they are transpositions |
 //! | [`map`] | segmaps, one thread for each iteration |
+//! | [`accumulators`] | segmaps that update accumulators by operators that are not atomic |
 //! | [`coarsen`] | segmaps with several cheap iterations per thread |
 //! | [`tiles`] | segmaps whose iterations share reads: block and register tiling |
 //! | [`grain_size`] | the number of iterations per thread |
@@ -19,6 +20,7 @@
 //! Needs: segops that can be kernels (`mem::offload`). The assignment of iterations to threads depends on sizes and [`Device`](target::device::Device)
 //! only (design contract 1).
 
+mod accumulators;
 mod block_level;
 mod block_segops;
 mod coarsen;
@@ -100,7 +102,13 @@ impl Schedule for DeviceSchedule {
             {
                 g.block_level_map(pat, seg, aux.prov)
             }
-            SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map() => g.kernel_map(pat, seg, aux),
+            SegKind::ScanReduce(scan_reduce) if scan_reduce.is_map() => {
+                let accs = g.accs_of_chunks(pat);
+                if !accs.is_empty() {
+                    return g.map_by_chunks(pat, seg, &accs, aux.prov);
+                }
+                g.kernel_map(pat, seg, aux)
+            }
             SegKind::ScanReduce(scan_reduce)
                 if scan_reduce.scans.is_empty() && scan_reduce.post.is_none() =>
             {

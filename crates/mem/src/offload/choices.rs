@@ -1,12 +1,13 @@
 //! Drops versions that contain segops refused as kernels, where the other version has none.
 
-use crate::legality::Refused;
+use crate::legality::{Refused, refusal_in};
 use ir::forest::{keep_branch, or_not};
 use ir::name::{FunName, ProvTable};
 use ir::remark::{Pruned, RemarkKind};
+use ir::seg::SegOp;
 use ir::syntax::{BasicOp, Body, Exp, Function, Stm};
 use ir::tunable::{Rule, Tunable};
-use ir::walk::{sub_bodies, sub_bodies_mut, with_stack};
+use ir::walk::{sub_bodies_mut, with_stack};
 use ir::{Context, Name, Segs};
 use rustc_hash::FxHashMap;
 
@@ -17,6 +18,7 @@ pub(super) fn drop_refused(function: &mut Function<Segs>, refused: &Refused, con
         name: &function.name,
         tunables: &function.tunables,
         provs: &function.provs,
+        rules: FxHashMap::default(),
         context,
     };
     choices.body(&mut function.body);
@@ -27,38 +29,39 @@ struct Choices<'a> {
     name: &'a FunName,
     tunables: &'a [Tunable],
     provs: &'a ProvTable,
+    /// The rules of the conditions bound so far.
+    rules: FxHashMap<Name, Rule>,
     context: &'a mut Context,
 }
 
 impl Choices<'_> {
     fn body(&mut self, body: &mut Body<Segs>) {
         with_stack(|| {
-            let mut rules: FxHashMap<Name, Rule> = FxHashMap::default();
             let mut stms = Vec::with_capacity(body.stms.len());
             for mut stm in std::mem::take(&mut body.stms) {
-                if !matches!(stm.exp, Exp::Op(_)) {
+                if !matches!(stm.exp, Exp::Op(SegOp::Seg(_))) {
                     sub_bodies_mut(&mut stm.exp, |body| self.body(body));
                 }
                 if let (Exp::Basic(op), [param]) = (&stm.exp, stm.pat.as_slice()) {
                     let rule = if let BasicOp::SizeAtLeast { tunable, .. } = op {
                         self.tunables.get(tunable.index()).map(|it| it.rule)
                     } else {
-                        or_not(op).and_then(|(first, _)| rules.get(&first).copied())
+                        or_not(op).and_then(|(first, _)| self.rules.get(&first).copied())
                     };
-                    rules.extend(rule.map(|rule| (param.name, rule)));
+                    self.rules.extend(rule.map(|rule| (param.name, rule)));
                 }
-                self.choice(stm, &rules, &mut stms);
+                self.choice(stm, &mut stms);
             }
             body.stms = stms;
         });
     }
 
     /// Appends a statement, or the remaining version of it.
-    fn choice(&mut self, stm: Stm<Segs>, rules: &FxHashMap<Name, Rule>, out: &mut Vec<Stm<Segs>>) {
+    fn choice(&mut self, stm: Stm<Segs>, out: &mut Vec<Stm<Segs>>) {
         let goes = match &stm.exp {
             Exp::If { cond, then_body, else_body } => {
-                let rule = cond.var().and_then(|name| rules.get(&name).copied());
-                let refused_in = [then_body, else_body].map(|body| has_refused(body, self.refused));
+                let rule = cond.var().and_then(|name| self.rules.get(&name).copied());
+                let refused_in = [then_body, else_body].map(|body| refusal_in(body, self.refused).is_some());
                 match (rule, refused_in) {
                     (Some(rule), [true, false]) => Some((true, rule)),
                     (Some(_), [false, true]) => Some((false, Rule::InnerParallelism)),
@@ -78,18 +81,4 @@ impl Choices<'_> {
         }
         keep_branch(stm, !first, out);
     }
-}
-
-/// Returns true if a body contains a refused segop.
-fn has_refused(body: &Body<Segs>, refused: &Refused) -> bool {
-    with_stack(|| {
-        body.stms.iter().any(|stm| {
-            let mut found = match (&stm.exp, stm.pat.first()) {
-                (Exp::Op(_), Some(param)) => return refused.contains_key(&param.name),
-                _ => false,
-            };
-            sub_bodies(&stm.exp, |body| found |= has_refused(body, refused));
-            found
-        })
-    })
 }

@@ -21,12 +21,14 @@ use ir::{Builder, Name, NameTable, PassError, Segs};
 /// Returns true if an expression is a segop that scans or reduces arrays, or passes arrays to a
 /// post lambda.
 pub(super) fn combines_arrays(exp: &Exp<Segs>) -> bool {
-    let takes_arrays = |scan_reduce: &ScanReduce<Segs>| {
-        let mut params = scan_reduce.lambdas().flat_map(|lambda| &lambda.params);
-        params.any(|param| param.ty.is_array())
-    };
     matches!(exp, Exp::Op(SegOp::Seg(seg))
         if matches!(&seg.kind, SegKind::ScanReduce(scan_reduce) if takes_arrays(scan_reduce)))
+}
+
+/// Returns true if an operator or the post lambda takes arrays.
+pub(super) fn takes_arrays(scan_reduce: &ScanReduce<Segs>) -> bool {
+    let mut params = scan_reduce.lambdas().flat_map(|lambda| &lambda.params);
+    params.any(|param| param.ty.is_array())
 }
 
 /// Converts scans and reductions of arrays with parallelism around them to loops: a thread can have

@@ -114,7 +114,7 @@ impl Generator<'_, DeviceSchedule> {
     /// Combines each bin with the copies of its segment, in their order; the copies are row-major
     /// by segment, copy and bin. A group of threads combines one bin; its size is such that each
     /// thread has a few copies.
-    pub(super) fn combine_copies(
+    pub(in crate::gpu) fn combine_copies(
         &mut self,
         hist: &Bins<'_>,
         arrays: &[Var],
