@@ -12,6 +12,7 @@
 //!   loops become counted ones, and arrays have one size in all iterations of a loop ([`padding`]).
 //! - [`forward`]: tangents beside values, or [`reverse`]: a forward sweep, then a return sweep that
 //!   adds up adjoints.
+//! - [`invariants`]: what several directions have in common is computed once.
 //! - [`copies`]: arrays that the derivative still needs are copied before they are consumed.
 //!
 //! [`calls`] makes derivatives of functions that are not inlined. The rules of scalar operations are
@@ -26,8 +27,10 @@ mod calls;
 mod copies;
 mod forward;
 mod gather;
+mod invariants;
 mod normalise;
 mod padding;
+mod recorded_updates;
 mod reverse;
 mod scalars;
 mod split;
@@ -71,6 +74,7 @@ pub fn differentiate(mut program: Program<Soacs>, context: &mut Context) -> Resu
         while innermost(&mut function, &mut calls)? {
             differentiated = true;
             calls.report(&function.name, context);
+            invariants::hoist(&mut function);
             copies::resolve(&mut function, &calls)?;
             function = opt::simplify_function(function, &signatures, context)?;
             calls.make_pending(context)?;

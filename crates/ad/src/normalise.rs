@@ -1,10 +1,12 @@
 //! The form of programs that the rules of differentiation take: every combinator is a map, one scan
 //! or one reduction; operators are applied to components that depend on each other; operators that
 //! are maps have been interchanged with their reduction or scan (rule G4); in reverse mode, active loops
-//! are counted, and their arrays have one size in all iterations.
+//! are counted, and their arrays have one size in all iterations; active accumulators have sums or no
+//! operator ([`crate::recorded_updates`]).
 //!
 //! Fusion joins again what is split here.
 
+use crate::recorded_updates::has_sums;
 use crate::state::{Ad, Result};
 use crate::strip_mine::Counted;
 use ir::operator_map::{element_operator, operator_map};
@@ -84,6 +86,13 @@ impl Ad<'_> {
             Soac::Hist { width, inputs, map, ops } => {
                 let values = self.mapped(width, inputs, map, &aux);
                 self.split_histograms(&pat, &aux, (width, &values), ops)
+            }
+            Soac::WithAcc { inputs, lambda }
+                if self.is_reverse
+                    && !inputs.iter().all(has_sums)
+                    && pat.iter().any(|result| self.active.contains(&result.name)) =>
+            {
+                self.recorded(pat, &aux, (inputs, lambda))
             }
             Soac::Screma(_)
             | Soac::WithAcc { .. }
@@ -275,7 +284,7 @@ impl Ad<'_> {
     }
 
     /// Appends histograms of arrays of indices and values, one for each group of components.
-    fn split_histograms(
+    pub(crate) fn split_histograms(
         &mut self,
         pat: &[Param<Soacs>],
         aux: &Aux,

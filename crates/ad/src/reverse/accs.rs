@@ -7,7 +7,7 @@
 //! When the return sweep runs the function of a `withacc` again, it runs it without the accumulators
 //! ([`Ad::without_accumulators`]).
 
-use super::hist::is_sum;
+use crate::recorded_updates::has_sums;
 use crate::state::{Ad, Result};
 use ir::Name;
 use ir::soac::{AccInput, Screma, Soac, Soacs};
@@ -166,11 +166,9 @@ impl Ad<'_> {
             rest = others;
             groups.push(own);
         }
-        for (input, own) in inputs.iter().zip(&groups) {
-            let sums = input.op.as_ref().is_none_or(|op| is_sum(&op.op));
-            if own.iter().any(Option::is_some) && !sums {
-                return Err(self.unsupported("accumulators whose operator is not a sum"));
-            }
+        if !inputs.iter().zip(&groups).all(|(input, own)| has_sums(input) || own.iter().all(Option::is_none))
+        {
+            return Err(ir::PassError::bug("an active accumulator has another operator than a sum"));
         }
         let mut again = self.copy_lambda(lambda);
         for (at, (input, own)) in inputs.iter().zip(&groups).enumerate() {
@@ -321,7 +319,7 @@ fn acc_elems(ty: &Type) -> &[Type] {
     }
 }
 
-fn has_token(ty: &Type, tokens: &[Name]) -> bool {
+pub(crate) fn has_token(ty: &Type, tokens: &[Name]) -> bool {
     matches!(ty, Type::Acc { token, .. } if tokens.contains(token))
 }
 
