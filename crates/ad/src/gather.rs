@@ -35,6 +35,7 @@ pub(crate) fn gather(function: &mut Function<Soacs>, calls: &mut Calls) -> bool 
         b: Builder::new(names, &mut types),
         operations: FxHashMap::default(),
         indices: FxHashSet::default(),
+        replicates: FxHashMap::default(),
         equalities: FxHashMap::default(),
         holding: Vec::new(),
         replaced: Vec::new(),
@@ -52,6 +53,8 @@ struct Gather<'a> {
     operations: FxHashMap<Name, (BinOp, Atom, Atom)>,
     /// Arrays of consecutive numbers from 0 on.
     indices: FxHashSet<Name>,
+    /// Arrays whose elements are one constant.
+    replicates: FxHashMap<Name, Atom>,
     /// The operands of tests for equality of integers, by the name that they bind.
     equalities: FxHashMap<Name, [Atom; 2]>,
     /// The equalities that hold in the branches being visited.
@@ -106,6 +109,8 @@ impl Gather<'_> {
             self.operations.insert(param.name, (*op, *x, *y));
         } else if let BasicOp::Scalar(ScalarOp::Compare(CmpOp::Eq, PrimType::I64, x, y)) = op {
             self.equalities.insert(param.name, [*x, *y]);
+        } else if let BasicOp::Replicate { value: value @ Atom::Const(_), .. } = op {
+            self.replicates.insert(param.name, *value);
         } else if param.ty.shape().first().is_some_and(|count| *op == BasicOp::indices(*count)) {
             self.indices.insert(param.name);
         }
@@ -440,13 +445,16 @@ impl Gather<'_> {
             let in_nest = (0..dims.len()).map(|dim| dims.iter().position(|own| *own == dim).unwrap_or(dim));
             in_nest.map(|at| Reverse(distance[at])).collect::<Vec<_>>()
         });
-        let shape = self.b.types.type_of(array).shape().to_vec();
-        self.sums_of_row(array, &shape, &mut Vec::new(), &Sums { terms: &all, nest, dims })
+        let ty = self.b.types.type_of(array).clone();
+        let start = self.replicates.get(&array).copied().unwrap_or(array.into());
+        let elem = ty.elem().unwrap_or(PrimType::Bool);
+        self.sums_of_row(start, ty.shape(), &mut Vec::new(), &Sums { terms: &all, nest, dims, elem })
     }
 
+    /// The sums of a row of the accumulator, which starts from an array or a constant.
     fn sums_of_row(
         &mut self,
-        row: Name,
+        row: Atom,
         shape: &[Dim],
         index: &mut Vec<(Atom, Dim)>,
         sums: &Sums<'_>,
@@ -454,12 +462,13 @@ impl Gather<'_> {
         let Some((width, inner)) = shape.split_first() else {
             return self.sum_of_element(row, index, sums);
         };
-        let inputs = vec![self.b.iota(*width), row];
+        let inputs: Vec<Name> = std::iter::once(self.b.iota(*width)).chain(row.var()).collect();
         let types = self.b.row_types(&inputs);
         let params: Vec<Param<Soacs>> = types.into_iter().map(|ty| self.b.param("k", ty)).collect();
         let outer = self.b.open();
         index.push((params[0].name.into(), *width));
-        let sum = self.sums_of_row(params[1].name, inner, index, sums);
+        let start = params.get(1).map_or(row, |param| param.name.into());
+        let sum = self.sums_of_row(start, inner, index, sums);
         index.pop();
         let ret = vec![self.b.types.type_of(sum).clone()];
         let body = self.b.close(outer, vec![sum.into()]);
@@ -468,8 +477,7 @@ impl Gather<'_> {
     }
 
     /// Appends the sum of an element: in the interior, where all terms are in range, without tests of each.
-    fn sum_of_element(&mut self, start: Name, index: &[(Atom, Dim)], sums: &Sums<'_>) -> Name {
-        let ty = self.b.types.type_of(start).clone();
+    fn sum_of_element(&mut self, start: Atom, index: &[(Atom, Dim)], sums: &Sums<'_>) -> Name {
         let mut inside = None;
         let mut tested: BTreeSet<(usize, i64)> = BTreeSet::new();
         for (distance, _) in sums.terms {
@@ -499,7 +507,7 @@ impl Gather<'_> {
         });
         let else_body = self.b.close(outer, vec![sum.into()]);
         let exp = Exp::If { cond: inside, then_body, else_body };
-        self.b.bind("sum", ty, exp)
+        self.b.bind("sum", Type::Prim(sums.elem), exp)
     }
 
     fn and(&mut self, x: Option<Atom>, y: Atom) -> Atom {
@@ -526,13 +534,12 @@ impl Gather<'_> {
     /// Appends the sum of the terms; `test` returns a condition under which a term exists.
     fn sum_of_terms(
         &mut self,
-        start: Name,
+        start: Atom,
         index: &[(Atom, Dim)],
         sums: &Sums<'_>,
         mut test: impl FnMut(&mut Self, &[i64]) -> Option<Atom>,
     ) -> Name {
-        let ty = self.b.types.type_of(start).clone();
-        let elem = ty.elem().unwrap_or(PrimType::Bool);
+        let (elem, ty) = (sums.elem, Type::Prim(sums.elem));
         let mut sum = start;
         for (distance, array) in sums.terms {
             let mut at = vec![Atom::i64(0); index.len()];
@@ -546,9 +553,9 @@ impl Gather<'_> {
                     self.b.if_("term", cond, vec![ty.clone()], read, |_| vec![zero(elem)])[0]
                 }
             };
-            sum = self.b.binary(addition(elem), elem, sum.into(), term.into());
+            sum = self.b.binary(addition(elem), elem, sum, term.into()).into();
         }
-        sum
+        sum.var().unwrap_or_else(|| self.b.let_basic("sum", BasicOp::Atom(sum)))
     }
 }
 
@@ -568,4 +575,5 @@ struct Sums<'a> {
     nest: &'a Nest,
     /// For each dimension of the accumulator, that of the nest.
     dims: &'a [usize],
+    elem: PrimType,
 }

@@ -30,6 +30,7 @@ mod gather;
 mod invariants;
 mod normalise;
 mod padding;
+mod recompute;
 mod recorded_updates;
 mod reverse;
 mod scalars;
@@ -86,6 +87,9 @@ pub fn differentiate(mut program: Program<Soacs>, context: &mut Context) -> Resu
         if changed {
             calls.report(&function.name, context);
             function = opt::simplify_function(function, &signatures, context)?;
+            if recompute::recompute(&mut function, &signatures) {
+                function = opt::simplify_function(function, &signatures, context)?;
+            }
         }
         calls.functions[at] = Some(function);
     }

@@ -140,6 +140,7 @@ fn walk(
     let marks = vec![(0, 0); function.names.len()];
     let mut fuser = Fuser {
         rounding: accs::rounding_tokens(function),
+        iotas: crate::iotas::iotas(function),
         integers: Values::of_body(Widths::Exact, &function.body),
         uses: Uses::of(function),
         names: &mut function.names,
@@ -189,6 +190,8 @@ struct Fuser<'a> {
     open: Vec<Open>,
     /// The tokens of accumulators with an operator that rounds.
     rounding: FxHashSet<Name>,
+    /// The arrays of consecutive numbers from 0 on.
+    iotas: FxHashSet<Name>,
     /// The function's integers before the walk.
     integers: Values,
     /// For each name, the ids of the visited statements that used it last and that bound it.

@@ -21,7 +21,7 @@ use ir::{Name, Soacs};
 impl Fuser<'_> {
     /// Turns the node's own-index reads of earlier combinators' results into inputs.
     pub(super) fn forward_own_index_reads(&mut self, graph: &mut Graph, id: usize) {
-        let Some((width, index)) = graph.stm(id).and_then(|stm| own_index_param(graph, stm)) else {
+        let Some((width, index)) = graph.stm(id).and_then(|stm| self.own_index_param(graph, stm)) else {
             return;
         };
         let made_here = |name: &&Name| {
@@ -59,19 +59,19 @@ impl Fuser<'_> {
             });
         }
     }
-}
 
-/// A combinator's width, and its parameter that is the iteration's index, if there is one.
-fn own_index_param(graph: &Graph, stm: &Stm<Soacs>) -> Option<(Dim, Name)> {
-    let Exp::Op(Soac::Screma(Screma { width, inputs, map, .. })) = &stm.exp else {
-        return None;
-    };
-    let counts = |input: &Name| {
-        let stm = graph.binder(*input).and_then(|id| graph.stm(id));
-        matches!(stm.map(|stm| &stm.exp), Some(Exp::Basic(op)) if op.as_indices().is_some())
-    };
-    let at = inputs.iter().position(counts)?;
-    Some((*width, map.params[at].name))
+    /// A combinator's width, and its parameter that is the iteration's index, if there is one.
+    fn own_index_param(&self, graph: &Graph, stm: &Stm<Soacs>) -> Option<(Dim, Name)> {
+        let Exp::Op(Soac::Screma(Screma { width, inputs, map, .. })) = &stm.exp else {
+            return None;
+        };
+        let is_here = |input: &Name| {
+            let stm = graph.binder(*input).and_then(|id| graph.stm(id));
+            matches!(stm.map(|stm| &stm.exp), Some(Exp::Basic(op)) if op.as_indices().is_some())
+        };
+        let at = inputs.iter().position(|input| self.iotas.contains(input) || is_here(input))?;
+        Some((*width, map.params[at].name))
+    }
 }
 
 /// Returns true if the array is `wanted` and its first index is `index`.
