@@ -21,31 +21,36 @@
 mod build;
 mod parts;
 
+use crate::calls::Calls;
 use ir::build::Builder;
+use ir::remark::DerivativeStep;
 use ir::soac::{Screma, Soac, Soacs};
-use ir::syntax::{Atom, Body, Exp, Function, Param, Stm};
+use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{VisitMut, free_names_exp, stm_names, with_stack};
-use ir::{Name, TypeEnv};
+use ir::{Name, Prov, TypeEnv};
 use parts::{Part, Splitter};
-use prim::{CmpOp, PrimType, Scalar};
+use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
 use rustc_hash::FxHashSet;
 
-/// Moves the invariant parts of maps before them. Returns true if there were any.
-pub(crate) fn hoist(function: &mut Function<Soacs>) -> bool {
+/// Moves the invariant parts of maps before them.
+pub(crate) fn hoist(function: &mut Function<Soacs>, calls: &mut Calls) {
     let mut types = TypeEnv::of_function(function);
-    let Function { names, body, .. } = function;
+    let Function { names, body, provs, .. } = function;
     let mut hoister = Hoister {
         splitter: Splitter { b: Builder::new(names, &mut types), own: FxHashSet::default() },
-        changed: false,
+        hoisted: Vec::new(),
     };
     hoister.body(body);
-    hoister.changed
+    if let Some(notes) = &mut calls.notes {
+        notes.extend(hoister.hoisted.iter().map(|prov| (provs.stack(*prov), DerivativeStep::Shares)));
+    }
 }
 
 struct Hoister<'a> {
     splitter: Splitter<'a>,
-    changed: bool,
+    /// The maps with invariant parts.
+    hoisted: Vec<Prov>,
 }
 
 impl VisitMut<Soacs> for Hoister<'_> {
@@ -55,7 +60,9 @@ impl VisitMut<Soacs> for Hoister<'_> {
             for mut stm in std::mem::take(&mut body.stms) {
                 self.stm(&mut stm);
                 let before = self.before(&mut stm);
-                self.changed |= !before.is_empty();
+                if !before.is_empty() {
+                    self.hoisted.push(stm.aux.prov);
+                }
                 self.splitter.b.put_back(before);
                 self.splitter.b.push(stm);
             }
@@ -95,29 +102,34 @@ impl Hoister<'_> {
             let rest = Body::<Soacs> { stms: stms.clone(), result: map.body.result.clone() };
             ir::walk::free_names(&rest).into_iter().collect()
         };
-        let read = before.iter().flat_map(|stm| &stm.pat).filter(|param| used.contains(&param.name));
-        let read: Vec<Param<Soacs>> = read.cloned().collect();
-        let Some(before) = self.guarded(width, &inputs, before, read) else {
+        let Some(before) = self.guarded(width, &inputs, before, &used) else {
             return Vec::new();
         };
         map.body.stms = stms;
         before
     }
 
-    /// Statements that run if a map of this width has an iteration, with the values that it reads. `None`
+    /// Statements that run if a map of this width has an iteration, and bind the names that it uses. `None`
     /// if an array may have no valid size otherwise.
     fn guarded(
         &mut self,
         width: Dim,
         inputs: &[Name],
         before: Vec<Stm<Soacs>>,
-        read: Vec<Param<Soacs>>,
+        used: &FxHashSet<Name>,
     ) -> Option<Vec<Stm<Soacs>>> {
         if let Dim::Const(n) = width {
             return (n > 0).then_some(before);
         }
         let b = &mut self.splitter.b;
         let mut valid: FxHashSet<Dim> = FxHashSet::default();
+        let all: FxHashSet<Name> = before.iter().flat_map(|stm| &stm.pat).map(|p| p.name).collect();
+        let depends = |exp: &Exp<Soacs>| free_names_exp(exp).iter().any(|name| all.contains(name));
+        // The lengths of tapes are sizes of no other arrays.
+        let outside = |stm: &Stm<Soacs>| (is_length(stm) || is_other_name(stm)) && !depends(&stm.exp);
+        let (outside, before): (Vec<_>, Vec<_>) = before.into_iter().partition(outside);
+        let lengths = outside.iter().filter(|stm| is_length(stm)).flat_map(|stm| &stm.pat);
+        valid.extend(lengths.map(|param| Dim::Var(param.name)));
         let bound: FxHashSet<Name> = before.iter().flat_map(|stm| &stm.pat).map(|p| p.name).collect();
         let mut arrays: Vec<Name> = inputs.to_vec();
         before.iter().for_each(|stm| arrays.extend(free_names_exp(&stm.exp)));
@@ -128,11 +140,14 @@ impl Hoister<'_> {
                 valid.extend(shape.iter().copied());
             }
         }
+        let read = before.iter().flat_map(|stm| &stm.pat).filter(|param| used.contains(&param.name));
+        let read: Vec<Param<Soacs>> = read.cloned().collect();
         let is_valid = |dim: &Dim| matches!(dim, Dim::Const(_)) || valid.contains(dim);
         if !read.iter().all(|param| param.ty.shape().iter().all(is_valid)) {
             return None;
         }
         let outer = b.open();
+        b.put_back(outside);
         let n = width.atom().unwrap_or(Atom::i64(0));
         let some = b.compare(CmpOp::SLt, PrimType::I64, Atom::i64(0), n);
         // The names that the map reads are those of the branch's results.
@@ -147,6 +162,17 @@ impl Hoister<'_> {
         b.let_pat(read, Exp::If { cond: some.into(), then_body, else_body });
         Some(b.close(outer, Vec::new()).stms)
     }
+}
+
+/// Returns true for the length of a tape: the greater of a number and zero.
+fn is_length(stm: &Stm<Soacs>) -> bool {
+    let zero = Atom::i64(0);
+    matches!(stm.exp, Exp::Basic(BasicOp::Scalar(ScalarOp::Binary(BinOp::SMax, PrimType::I64, _, y))) if y == zero)
+}
+
+/// Returns true for another name of a value.
+const fn is_other_name(stm: &Stm<Soacs>) -> bool {
+    matches!(stm.exp, Exp::Basic(BasicOp::Atom(_)))
 }
 
 /// Which parts move: those with expensive invariant computations, and those that they need.

@@ -74,8 +74,8 @@ pub fn differentiate(mut program: Program<Soacs>, context: &mut Context) -> Resu
         let mut differentiated = false;
         while innermost(&mut function, &mut calls)? {
             differentiated = true;
+            invariants::hoist(&mut function, &mut calls);
             calls.report(&function.name, context);
-            invariants::hoist(&mut function);
             copies::resolve(&mut function, &calls)?;
             function = opt::simplify_function(function, &signatures, context)?;
             calls.make_pending(context)?;
@@ -87,7 +87,8 @@ pub fn differentiate(mut program: Program<Soacs>, context: &mut Context) -> Resu
         if changed {
             calls.report(&function.name, context);
             function = opt::simplify_function(function, &signatures, context)?;
-            if recompute::recompute(&mut function, &signatures) {
+            if recompute::recompute(&mut function, &signatures, &mut calls) {
+                calls.report(&function.name, context);
                 function = opt::simplify_function(function, &signatures, context)?;
             }
         }

@@ -10,16 +10,18 @@
 //! readers index it and it costs little ([`thresholds::RECOMPUTED`]): reads of arrays at neighbouring
 //! indices, sums and products of these, and choices between them.
 
+use crate::calls::Calls;
 use analysis::alias::Aliases;
 use analysis::signatures::Signatures;
 use analysis::total::is_unchecked;
 use analysis::{cost, thresholds};
 use ir::build::Builder;
+use ir::remark::DerivativeStep;
 use ir::soac::{Screma, Soac, Soacs};
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Function, Stm};
 use ir::types::Type;
 use ir::walk::{Substitution, Visit, VisitMut, consumed_by, stm_names, substitute_exp, with_stack};
-use ir::{Name, TypeEnv};
+use ir::{Name, Prov, TypeEnv};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -27,12 +29,12 @@ use smallvec::SmallVec;
 const MAX_READS: usize = 8;
 
 /// Recomputes elements in a function. Returns true if there were any.
-pub(crate) fn recompute(function: &mut Function<Soacs>, signatures: &Signatures) -> bool {
+pub(crate) fn recompute(function: &mut Function<Soacs>, signatures: &Signatures, calls: &mut Calls) -> bool {
     let mut types = TypeEnv::of_function(function);
     let aliases = Aliases::of(function, &types, signatures);
     let mut uses = Uses::default();
     uses.body(&function.body);
-    let Function { names, body, .. } = function;
+    let Function { names, body, provs, .. } = function;
     let b = Builder::new(names, &mut types);
     let mut recompute = Recompute {
         b,
@@ -41,10 +43,15 @@ pub(crate) fn recompute(function: &mut Function<Soacs>, signatures: &Signatures)
         uses,
         nests: FxHashMap::default(),
         iotas: FxHashSet::default(),
-        changed: false,
+        recomputed: Vec::new(),
     };
     recompute.body(body);
-    recompute.changed
+    let Recompute { mut recomputed, .. } = recompute;
+    recomputed.dedup();
+    if let Some(notes) = &mut calls.notes {
+        notes.extend(recomputed.iter().map(|prov| (provs.stack(*prov), DerivativeStep::Recomputes)));
+    }
+    !recomputed.is_empty()
 }
 
 /// The uses of each array: reads of single elements, and others.
@@ -87,7 +94,8 @@ struct Recompute<'a> {
     nests: FxHashMap<Name, (Screma, usize)>,
     /// Arrays of consecutive numbers from 0 on.
     iotas: FxHashSet<Name>,
-    changed: bool,
+    /// Where elements were read.
+    recomputed: Vec<Prov>,
 }
 
 impl VisitMut<Soacs> for Recompute<'_> {
@@ -101,7 +109,7 @@ impl VisitMut<Soacs> for Recompute<'_> {
                 {
                     self.b.prov = stm.aux.prov;
                     if let Some(value) = self.element(&nest, at, &index) {
-                        self.changed = true;
+                        self.recomputed.push(stm.aux.prov);
                         stm.exp = Exp::Basic(BasicOp::Atom(value));
                     }
                     self.b.push(stm);

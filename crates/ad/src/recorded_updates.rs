@@ -17,6 +17,7 @@
 
 use crate::reverse::{has_token, is_sum, without_tokens};
 use crate::state::{Ad, Result};
+use ir::remark::DerivativeStep;
 use ir::soac::{AccInput, HistOp, Screma, Soac, Soacs};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, LoopParam, Param, Stm};
 use ir::types::{Dim, Shape, Type};
@@ -63,6 +64,8 @@ impl Ad<'_> {
         (mut inputs, mut lambda): (Vec<AccInput<Soacs>>, Lambda<Soacs>),
     ) -> Result {
         let mut histograms = Vec::new();
+        self.at(aux);
+        self.note(|_| DerivativeStep::RecordsUpdates);
         while let Some(at) = inputs.iter().position(|input| !has_sums(input)) {
             let total = self.count_updates(&lambda, at)?;
             let total = Builder::<Soacs>::dim(total);

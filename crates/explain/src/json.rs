@@ -90,9 +90,12 @@ fn data(kind: &RemarkKind) -> Value {
                 json!({ "step": kebab_case(step), "variable": &**array })
             }
             DerivativeStep::Segments(limit) => json!({ "step": "segments", "bytes": limit }),
-            DerivativeStep::CountsIterations | DerivativeStep::RunsAgain | DerivativeStep::Gathers => {
-                json!({ "step": kebab_case(step) })
-            }
+            DerivativeStep::CountsIterations
+            | DerivativeStep::RunsAgain
+            | DerivativeStep::Gathers
+            | DerivativeStep::RecordsUpdates
+            | DerivativeStep::Shares
+            | DerivativeStep::Recomputes => json!({ "step": kebab_case(step) }),
         },
         RemarkKind::Composed { iterations, .. } => json!({ "iterations": iterations }),
         RemarkKind::DeadRemoved(what) => json!({ "what": what.to_string() }),

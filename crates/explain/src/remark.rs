@@ -274,12 +274,16 @@ fn classify(kind: &RemarkKind) -> Option<(Group, Rating)> {
         RemarkKind::Derivative(step) => (
             Group::Derivatives,
             match step {
-                DerivativeStep::Sums(_) | DerivativeStep::Gathers => Rating::Good,
+                DerivativeStep::Sums(_)
+                | DerivativeStep::Gathers
+                | DerivativeStep::Shares
+                | DerivativeStep::Recomputes => Rating::Good,
                 DerivativeStep::Accumulates(_) => Rating::Left,
                 DerivativeStep::SavesValues { .. }
                 | DerivativeStep::SavesReads { .. }
                 | DerivativeStep::Segments(_)
                 | DerivativeStep::CountsIterations
+                | DerivativeStep::RecordsUpdates
                 | DerivativeStep::RunsAgain => Rating::Plain,
             },
         ),

@@ -220,6 +220,12 @@ pub enum DerivativeStep {
     Accumulates(Arc<str>),
     /// The updates of an accumulator became a map of sums.
     Gathers,
+    /// The updates of an accumulator with another operator than a sum are saved.
+    RecordsUpdates,
+    /// What is the same in all directions is computed once.
+    Shares,
+    /// Cheap elements are computed again by their readers.
+    Recomputes,
 }
 
 /// The work of one execution of a parallel nest, as polynomials over sizes by their names; `0` for none.

@@ -211,6 +211,11 @@ impl DerivativeStep {
                 format!("adds to {} by updates of single elements", names.variable(array))
             }
             Self::Gathers => "adds by a map of sums, without updates".to_owned(),
+            Self::RecordsUpdates => "saves the updates of the accumulator".to_owned(),
+            Self::Shares => "computes once what is the same for all iterations".to_owned(),
+            Self::Recomputes => {
+                "computes cheap terms where they are added, instead of saving them".to_owned()
+            }
         }
     }
 }
