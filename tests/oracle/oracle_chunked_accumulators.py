@@ -11,8 +11,10 @@ CHUNKED = "tests/programs/features/chunked_accumulators.fut"
 
 @oracle(CHUNKED, "[][]f64")
 def segments(n, k, m):
-    if n == 0 or k == 0:
-        return Empty([n, k])
+    if n == 0:
+        return Empty([0, k])
+    if k == 0:
+        return [[]] * n
     writes = lambda i: (((i + j) % (k + 1), i * j / 4) for j in range(m))
     return [gather(map(float, range(k)), add, writes(i)) for i in range(n)]
 

@@ -175,7 +175,7 @@ const fn is_other_name(stm: &Stm<Soacs>) -> bool {
     matches!(stm.exp, Exp::Basic(BasicOp::Atom(_)))
 }
 
-/// Which parts move: those with expensive invariant computations, and those that they need.
+/// Which parts move: those with expensive invariant computations, and all that these need.
 fn moved(parts: &[Part]) -> Vec<bool> {
     let mut needed: FxHashSet<Name> = FxHashSet::default();
     let mut moved = vec![false; parts.len()];

@@ -8,11 +8,15 @@ use ir::soac::{Screma, Soac, Soacs};
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Substitution, Visit, VisitMut, binders, free_names, refresh_body, refresh_lambda};
-use prim::{BinOp, PrimType};
+use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The most times that the parts of a loop's body are determined, before all of it counts as varying.
 const MAX_ROUNDS: usize = 4;
+/// The most elements that are saved of an iteration, if there are few, and if their number is not known.
+const MAX_SAVED: i64 = 32;
+const MAX_SAVED_OF_MANY: i64 = 8;
+const FEW_ITERATIONS: i64 = 4096;
 
 impl Splitter<'_> {
     /// Splits a map: values of iterations are saved in arrays.
@@ -37,7 +41,7 @@ impl Splitter<'_> {
         }
         let params = map.params.iter().map(|param| param.name);
         let bound = params.chain(binders(&map.body)).collect();
-        let cut = self.cut(&map.body, &bound, varying)?;
+        let cut = self.cut(&map.body, (&bound, most_saved(width.atom())), varying)?;
         let (kept, moved) = results(&map.body.result, &stm.pat, varying);
         if moved.0.is_empty() && cut.saved.is_empty() {
             return None;
@@ -91,7 +95,7 @@ impl Splitter<'_> {
         let mut cuts: Vec<Cut> = Vec::with_capacity(2);
         for body in bodies {
             let bound = binders(body).into_iter().collect();
-            cuts.push(self.cut(body, &bound, varying)?);
+            cuts.push(self.cut(body, (&bound, MAX_SAVED), varying)?);
         }
         let is_varying = |atom: &Atom| atom.var().is_some_and(|name| varying.contains(&name));
         let both = bodies[0].result.iter().zip(&bodies[1].result);
@@ -169,7 +173,7 @@ impl Splitter<'_> {
                 return None;
             }
             self.own.extend(&own);
-            let cut = self.cut(&body, &bound_names, varying);
+            let cut = self.cut(&body, (&bound_names, most_saved(Some(bound))), varying);
             let before = varying.len();
             for (p, next) in params.iter().zip(&body.result) {
                 if is_varying(*next, varying) {
@@ -306,6 +310,12 @@ impl Splitter<'_> {
     }
 }
 
+/// The most elements that are saved of each of a number of iterations.
+fn most_saved(iterations: Option<Atom>) -> i64 {
+    let number = iterations.and_then(Atom::constant).and_then(Scalar::as_i64);
+    if number.is_some_and(|number| number <= FEW_ITERATIONS) { MAX_SAVED } else { MAX_SAVED_OF_MANY }
+}
+
 /// A statement in two parts.
 fn split(stm: &Stm<Soacs>, invariant: Vec<Stm<Soacs>>, rest: Stm<Soacs>, expensive: bool) -> Part {
     let varying = (!rest.pat.is_empty()).then_some(rest);
@@ -314,7 +324,7 @@ fn split(stm: &Stm<Soacs>, invariant: Vec<Stm<Soacs>>, rest: Stm<Soacs>, expensi
 
 type Results = (Vec<Atom>, Vec<Param<Soacs>>);
 
-/// The results that vary, and those that are invariant, with their patterns.
+/// The varying and the invariant results, with their patterns.
 fn results(results: &[Atom], pat: &[Param<Soacs>], varying: &FxHashSet<Name>) -> (Results, Results) {
     let varies = |atom: &Atom| atom.var().is_some_and(|name| varying.contains(&name));
     let own = results.iter().copied().zip(pat.iter().cloned());

@@ -11,9 +11,7 @@ use ir::walk::{Substitution, Visit, stm_names, substitute_stm, with_stack};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The most elements that are saved of an iteration.
-const MAX_SAVED: i64 = 32;
-/// The assumed number of elements of a dimension that is no number.
+/// The assumed number of elements of a dimension that is not a constant.
 const ELEMENTS: i64 = 64;
 
 /// A statement, by what it depends on.
@@ -92,11 +90,12 @@ impl Splitter<'_> {
         }
     }
 
-    /// The parts of a body that binds names, and the values to save. `None` if these cannot be saved.
+    /// The parts of a body that binds names, and the values to save. `None` if these cannot be saved, or
+    /// have more elements than `most`.
     pub fn cut(
         &mut self,
         body: &Body<Soacs>,
-        bound: &FxHashSet<Name>,
+        (bound, most): (&FxHashSet<Name>, i64),
         varying: &mut FxHashSet<Name>,
     ) -> Option<Cut> {
         let parts = self.parts(&body.stms, varying);
@@ -108,7 +107,7 @@ impl Splitter<'_> {
         let choices = [self.storable(values.sources(&read), bound), self.storable(read, bound)];
         let size = |saved: &Vec<(Name, Type)>| saved.iter().map(|(_, ty)| elements(ty)).sum::<i64>();
         let saved = choices.into_iter().flatten().min_by_key(size)?;
-        (size(&saved) <= MAX_SAVED).then_some(Cut { parts, saved, expensive })
+        (size(&saved) <= most).then_some(Cut { parts, saved, expensive })
     }
 
     /// Values with their types, if arrays of them can be made outside of the body.
