@@ -3,8 +3,8 @@
 //!
 //! What the further values do not need is removed as dead code.
 
-use crate::reverse::without_tokens;
 use crate::state::{Ad, Result};
+use ir::accumulators::without_tokens;
 use ir::soac::Soacs;
 use ir::syntax::{Atom, Body, Exp, LoopParam, Stm};
 use ir::types::Type;

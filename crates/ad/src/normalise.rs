@@ -184,7 +184,7 @@ impl Ad<'_> {
 
     /// Appends a scan or reduction as several, one for each group of components that depend on each
     /// other.
-    fn components(
+    pub(crate) fn components(
         &mut self,
         pat: &[Param<Soacs>],
         aux: &Aux,

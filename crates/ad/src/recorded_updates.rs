@@ -15,8 +15,9 @@
 //! which a map without the writers counts. What follows differentiates writes and histograms by their
 //! rules.
 
-use crate::reverse::{has_token, is_sum, without_tokens};
+use crate::reverse::is_sum;
 use crate::state::{Ad, Result};
+use ir::accumulators::{has_token, without_tokens};
 use ir::remark::DerivativeStep;
 use ir::soac::{AccInput, HistOp, Screma, Soac, Soacs};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, LoopParam, Param, Stm};

@@ -25,7 +25,7 @@ mod reduce;
 mod reduce_special;
 mod scan;
 
-pub(crate) use accs::{AccAdjoints, has_token, without_tokens};
+pub(crate) use accs::AccAdjoints;
 pub(crate) use checkpoints::Segments;
 pub(crate) use element_tapes::{SavedRead, reads_of};
 pub(crate) use hist::is_sum;

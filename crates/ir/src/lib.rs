@@ -17,6 +17,7 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
+pub mod accumulators;
 mod aliasing;
 pub mod attrs;
 pub mod basic;

@@ -134,16 +134,6 @@ entry second_of_any [n] (x: [n]f64) : [n]f64 = second any x
 entry of_pairs [n] (x: [n]f64) : [n]f64 = gradient pairs x
 
 -- ==
--- entry: second_of_pairs
--- input { empty([0]f64) }
--- output { empty([0]f64) }
--- input { [0.5f64] }
--- output { [-12.338459212759117f64] }
--- input { [0.3f64, -1.2f64, 0.7f64, 2.1f64, 0.4f64] }
--- output { [-0.09189331817044923f64, 0.5617366979354111f64, -13.475971041287837f64, 10.630346230322308f64, 188.7479845368572f64] }
-entry second_of_pairs [n] (x: [n]f64) : [n]f64 = second pairs x
-
--- ==
 -- entry: of_nested
 -- input { empty([0]f64) }
 -- output { empty([0]f64) }
@@ -152,13 +142,3 @@ entry second_of_pairs [n] (x: [n]f64) : [n]f64 = second pairs x
 -- input { [0.3f64, -1.2f64, 0.7f64, 2.1f64, 0.4f64] }
 -- output { [-345.46055597821316f64, -623.7329675858758f64, -310.9688850870675f64, -2041.448413833475f64, -335.4639536354138f64] }
 entry of_nested [n] (x: [n]f64) : [n]f64 = gradient nested x
-
--- ==
--- entry: second_of_nested
--- input { empty([0]f64) }
--- output { empty([0]f64) }
--- input { [0.5f64] }
--- output { [0.0f64] }
--- input { [0.3f64, -1.2f64, 0.7f64, 2.1f64, 0.4f64] }
--- output { [-3064095.962793885f64, -5434588.345502086f64, -2740521.7359918715f64, -18304010.461240664f64, -3016588.532884408f64] }
-entry second_of_nested [n] (x: [n]f64) : [n]f64 = second nested x

@@ -5,7 +5,7 @@ use ir::Name;
 use ir::scan_reduce::ScanReduce;
 use ir::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
 use ir::syntax::{Atom, Aux, Body, Exp, Lambda, Param};
-use ir::types::Type;
+use ir::types::{Dim, Type};
 
 impl Ad<'_> {
     pub(super) fn forward_op(
@@ -16,7 +16,14 @@ impl Ad<'_> {
         op: Soac,
     ) -> Result {
         let op = match op {
-            Soac::Screma(screma) => self.forward_screma(screma, &active)?,
+            Soac::Screma(Screma { width, mut inputs, map, scan_reduce }) => {
+                if !scan_reduce.is_map() {
+                    return self.forward_scan_reduce(pat, &active, &aux, (width, inputs, scan_reduce));
+                }
+                inputs.extend(self.tangents_of_inputs(&map, &inputs));
+                let map = self.forward_lambda(map, &active)?;
+                Soac::Screma(Screma { width, inputs, map, scan_reduce })
+            }
             Soac::Hist { width, mut inputs, map, ops } => {
                 let own: Vec<Name> = self.tangents_of_inputs(&map, &inputs);
                 inputs.extend(own);
@@ -68,16 +75,20 @@ impl Ad<'_> {
         tangents
     }
 
-    /// A map, one scan or one reduction ([`crate::normalise`]), whose results are all its values.
-    fn forward_screma(&mut self, screma: Screma, active: &[bool]) -> Result<Soac> {
-        let Screma { width, mut inputs, map, scan_reduce } = screma;
+    /// One scan or one reduction ([`crate::normalise`]), whose results are all its values. Where tangents
+    /// do not depend on values, as in sums, they are scanned or reduced alone.
+    fn forward_scan_reduce(
+        &mut self,
+        mut pat: Vec<Param<Soacs>>,
+        active: &[bool],
+        aux: &Aux,
+        (width, mut inputs, scan_reduce): (Dim, Vec<Name>, ScanReduce<Soacs>),
+    ) -> Result {
         let ScanReduce { scans, reduces, post } = scan_reduce;
-        if scans.is_empty() && reduces.is_empty() {
-            inputs.extend(self.tangents_of_inputs(&map, &inputs));
-            let map = self.forward_lambda(map, active)?;
-            return Ok(Soac::Screma(Screma { width, inputs, map, scan_reduce: ScanReduce::default() }));
-        }
-        if scans.len() + reduces.len() > 1 || post.is_some() {
+        let is_scan = reduces.is_empty();
+        let [operator] = <[Operator<Soacs>; 1]>::try_from([scans, reduces].concat())
+            .map_err(|_| ir::PassError::bug("a combinator was not split before differentiation"))?;
+        if post.is_some() {
             return Err(ir::PassError::bug("a combinator was not split before differentiation"));
         }
         // The map is the identity on the values.
@@ -88,13 +99,10 @@ impl Ad<'_> {
                 inputs.push(self.name_of(tangent));
             }
         }
-        let rows = self.b.row_types(&inputs);
-        let map = self.b.identity_lambda(&rows);
-        let mut operators = |ops: Vec<Operator<Soacs>>| -> Result<Vec<Operator<Soacs>>> {
-            ops.into_iter().map(|op| self.forward_operator(op, active)).collect()
-        };
-        let scan_reduce = ScanReduce { scans: operators(scans)?, reduces: operators(reduces)?, post: None };
-        Ok(Soac::Screma(Screma { width, inputs, map, scan_reduce }))
+        let operator = self.forward_operator(operator, active)?;
+        let tangents = self.tangent_params(&pat);
+        pat.extend(tangents);
+        self.components(&pat, aux, (width, &inputs), &operator, is_scan)
     }
 
     /// The operator on values and the tangents of some of them.

@@ -10,6 +10,7 @@
 use crate::recorded_updates::has_sums;
 use crate::state::{Ad, Result};
 use ir::Name;
+use ir::accumulators::{has_token, uses_tokens, without_tokens};
 use ir::soac::{AccInput, Screma, Soac, Soacs};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Shape, Type};
@@ -294,11 +295,7 @@ impl Ad<'_> {
 /// writes in an iteration.
 fn writing_map(body: &mut Body<Soacs>, token: Name) -> Option<(&mut Screma, usize)> {
     let tokens = [token];
-    let uses = |stm: &Stm<Soacs>| {
-        let mut uses = UsesToken { tokens: &tokens, found: false };
-        ir::walk::Visit::<Soacs>::stm(&mut uses, stm);
-        uses.found
-    };
+    let uses = |stm: &Stm<Soacs>| uses_tokens(stm, &tokens);
     let mut found = body.stms.iter_mut().filter(|stm| uses(stm));
     let (first, None) = (found.next()?, found.next()) else {
         return None;
@@ -316,75 +313,6 @@ fn acc_elems(ty: &Type) -> &[Type] {
     match ty {
         Type::Acc { elems, .. } => elems,
         Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => &[],
-    }
-}
-
-pub(crate) fn has_token(ty: &Type, tokens: &[Name]) -> bool {
-    matches!(ty, Type::Acc { token, .. } if tokens.contains(token))
-}
-
-/// The statement without accumulators of these tokens.
-pub(crate) fn without_tokens(stm: &Stm<Soacs>, tokens: &[Name]) -> Result<Option<Stm<Soacs>>> {
-    let keep: Vec<bool> = stm.pat.iter().map(|param| !has_token(&param.ty, tokens)).collect();
-    let mut uses = UsesToken { tokens, found: false };
-    ir::walk::Visit::<Soacs>::stm(&mut uses, stm);
-    if !uses.found {
-        return Ok(Some(stm.clone()));
-    }
-    let mut stm = stm.clone();
-    let mut at = keep.iter();
-    stm.pat.retain(|_| *at.next().unwrap_or(&true));
-    if stm.pat.is_empty() {
-        return Ok(None);
-    }
-    match &mut stm.exp {
-        Exp::Basic(_) | Exp::Apply { .. } => return Ok(None),
-        Exp::If { cond: _, then_body, else_body } => {
-            strip_body(then_body, &keep, tokens)?;
-            strip_body(else_body, &keep, tokens)?;
-        }
-        Exp::Loop { params, form: _, body } => {
-            params.retain(|p| !has_token(&p.param.ty, tokens));
-            strip_body(body, &keep, tokens)?;
-        }
-        Exp::Op(Soac::Screma(Screma { width: _, inputs, map, scan_reduce: _ })) => {
-            let own: Vec<bool> = map.params.iter().map(|p| !has_token(&p.ty, tokens)).collect();
-            let mut at = own.iter();
-            inputs.retain(|_| *at.next().unwrap_or(&true));
-            map.params.retain(|p| !has_token(&p.ty, tokens));
-            let results: Vec<bool> = map.ret.iter().map(|ty| !has_token(ty, tokens)).collect();
-            map.ret.retain(|ty| !has_token(ty, tokens));
-            strip_body(&mut map.body, &results, tokens)?;
-        }
-        Exp::Op(Soac::WithAcc { inputs: _, lambda }) => {
-            let results: Vec<bool> = lambda.ret.iter().map(|ty| !has_token(ty, tokens)).collect();
-            lambda.ret.retain(|ty| !has_token(ty, tokens));
-            strip_body(&mut lambda.body, &results, tokens)?;
-        }
-        Exp::Op(_) => return Err(ir::PassError::bug("an accumulator is passed to a combinator without one")),
-    }
-    Ok(Some(stm))
-}
-
-fn strip_body(body: &mut Body<Soacs>, keep: &[bool], tokens: &[Name]) -> Result {
-    let mut stms = Vec::new();
-    for stm in &body.stms {
-        stms.extend(without_tokens(stm, tokens)?);
-    }
-    body.stms = stms;
-    let mut at = keep.iter();
-    body.result.retain(|_| *at.next().unwrap_or(&true));
-    Ok(())
-}
-
-struct UsesToken<'a> {
-    tokens: &'a [Name],
-    found: bool,
-}
-
-impl ir::walk::Visit<Soacs> for UsesToken<'_> {
-    fn param(&mut self, param: &Param<Soacs>) {
-        self.found |= has_token(&param.ty, self.tokens);
     }
 }
 

@@ -19,6 +19,7 @@ use crate::names::atoms;
 use crate::nest::{Nest, Segments};
 use crate::scope::Scope;
 use crate::{Pat, Result, Stms, bug};
+use ir::accumulators::without_tokens;
 use ir::soac::Soac;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::types::{Dim, Type};
@@ -237,7 +238,7 @@ impl Distribution<'_, '_> {
         let is_filled = |param: &&Param<Soacs>| filled.contains(&param.name);
         let mut segments: Pat = stms.iter().flat_map(|stm| &stm.pat).filter(is_filled).cloned().collect();
         segments.sort_unstable_by_key(|param| param.name);
-        let every = if filled.is_empty() { Vec::new() } else { stms.clone() };
+        let every = if filled.is_empty() { Vec::new() } else { without_accumulators(&stms)? };
         if !stored.is_empty() {
             let (mut inner, mut pat): (Pat, Pat) = (Vec::new(), Vec::new());
             for name in stored {
@@ -335,6 +336,17 @@ impl Distribution<'_, '_> {
         let stms = std::mem::take(&mut self.pending.stms);
         self.in_nest(ctx, Body { stms, result: left }, ret, pat)
     }
+}
+
+/// The statements without the accumulators that they update, as these are updated once.
+fn without_accumulators(stms: &[Stm<Soacs>]) -> Result<Stms<Soacs>> {
+    let tokens = stms.iter().flat_map(|stm| &stm.pat).filter_map(|param| match &param.ty {
+        Type::Acc { token, .. } => Some(*token),
+        Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => None,
+    });
+    let tokens: Vec<Name> = tokens.collect();
+    let stms = stms.iter().filter_map(|stm| without_tokens(stm, &tokens).transpose());
+    stms.collect()
 }
 
 /// The statements of a body, with its results renamed to the names of a pattern, and the remaining

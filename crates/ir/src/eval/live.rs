@@ -71,7 +71,12 @@ impl<L: Level> Visit<L> for Uses<'_> {
         let last = &mut self.last[name.index()];
         *last = match self.statements.get(depth) {
             Some(Some(statement)) => Last::Statement(*statement),
-            Some(None) if depth + 1 == self.statements.len() && *last != Last::Result => Last::Result,
+            Some(None)
+                if depth + 1 == self.statements.len()
+                    && !matches!(*last, Last::Result | Last::ResultTwice) =>
+            {
+                Last::Result
+            }
             Some(None) | None => Last::ResultTwice,
         };
     }
