@@ -228,9 +228,24 @@ OTHERS = {
     "determinant": Case("det", [f64(8, 8)]),
     "differential equation": Case("ode", [value("i64", 100), f64(10_000, low=0.5, high=1.5)]),
 }
+def directions(function, arguments, forward, reverse):
+    """A function's derivative in one direction as the primal, and in eight as the derivative."""
+    for mode, shape in [("forward", forward), ("reverse", reverse)]:
+        entry = f"{function}_{mode}"
+        case = Case("directions", [*arguments, f64(8, *shape)], f"{entry}_primal", f"{entry}_derivative")
+        yield f"{function.replace('_', ' ')}, {mode}", case
+
+
+# Derivatives in eight directions, which the reference compiler lacks.
+DIRECTIONS = {
+    **dict(directions("heat", [f64(256, 256, low=0.05, high=0.2), f64(256, 256)], [256, 256], [256, 256])),
+    **dict(directions("layer", [f64(2000, 500, low=-0.5, high=0.5), f64(500)], [500], [2000])),
+    **dict(directions("log_sums", [f64(2000, 500, low=-0.5, high=0.5), f64(500)], [500], [2000])),
+}
+WITHOUT_REFERENCE = {"directions"}
 # By the table of the report.
 GROUPS = {
-    "programs": MAIN, "other programs": OTHERS,
+    "programs": MAIN, "other programs": OTHERS, "eight directions over one": DIRECTIONS,
     "reductions": operators("reduce", IN_REDUCTIONS), "scans": operators("scan", IN_REDUCTIONS),
     "histograms": {f"histogram {name}": histogram(name) for name in IN_HISTOGRAMS},
 }

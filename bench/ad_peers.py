@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
-from harness import CFLAGS, HERE, WORK, Implementation, build_all, build_if_stale
+from ad_cases import WITHOUT_REFERENCE
+from harness import CFLAGS, HERE, WORK, Implementation, build_all, build_bindrune, build_if_stale
 from values import parse
 
 PROGRAMS = HERE / "derivatives"
@@ -61,8 +62,12 @@ class Executable(Implementation):
 
 def executables(program, warnings):
     """Bindrune on one thread and on all of them, and the reference compiler's back ends."""
-    found = []
-    for name, exe in build_all(PROGRAMS / f"{program}.fut", f"ad-{program}", warnings).items():
+    found, source, label = [], PROGRAMS / f"{program}.fut", f"ad-{program}"
+    if program in WITHOUT_REFERENCE:
+        built = {ALL_THREADS: build_bindrune(source, f"{label}-bindrune")}
+    else:
+        built = build_all(source, label, warnings)
+    for name, exe in built.items():
         if name == ALL_THREADS:
             found.append(Executable(ONE_THREAD, [exe, "--num-threads", 1]))
         found.append(Executable(name, [exe]))
