@@ -86,11 +86,10 @@ impl Ad<'_> {
     ) -> Result {
         let ScanReduce { scans, reduces, post } = scan_reduce;
         let is_scan = reduces.is_empty();
-        let [operator] = <[Operator<Soacs>; 1]>::try_from([scans, reduces].concat())
-            .map_err(|_| ir::PassError::bug("a combinator was not split before differentiation"))?;
-        if post.is_some() {
+        let (Ok([operator]), None) = (<[Operator<Soacs>; 1]>::try_from([scans, reduces].concat()), post)
+        else {
             return Err(ir::PassError::bug("a combinator was not split before differentiation"));
-        }
+        };
         // The map is the identity on the values.
         let own = inputs.clone();
         for (input, active) in own.iter().zip(active) {
