@@ -2,6 +2,7 @@
 
 import cmath
 
+from oracle_accumulators import gather
 from oracle_derived_loops import cos, objective, real, register, sin
 from oracle_derivatives import Dual, dual
 
@@ -11,14 +12,6 @@ UPDATES = "tests/programs/derivatives/updates_by_operators.fut"
 def exp(x):
     x = dual(x)
     return Dual(cmath.exp(x.x), cmath.exp(x.x) * x.dx)
-
-
-def gather(dest, op, writes):
-    dest = list(dest)
-    for i, x in writes:
-        if 0 <= i < len(dest):
-            dest[i] = op(dest[i], x)
-    return dest
 
 
 def times(a, b):

@@ -1,7 +1,7 @@
 //! Loops that run once before themselves, for values on which their tapes depend: the number of iterations of a
 //! `while` loop, the greatest sizes of arrays.
 //!
-//! What the further values do not need is removed as dead code.
+//! Dead-code elimination removes all that the further values do not need.
 
 use crate::state::{Ad, Result};
 use ir::accumulators::without_tokens;

@@ -22,15 +22,16 @@ mod build;
 mod parts;
 
 use crate::calls::Calls;
+use crate::state::zero_of;
 use ir::build::Builder;
 use ir::remark::DerivativeStep;
 use ir::soac::{Screma, Soac, Soacs};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Param, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::{VisitMut, free_names_exp, stm_names, with_stack};
+use ir::walk::{Substitution, VisitMut, free_names_exp, refresh_body, stm_names, with_stack};
 use ir::{Name, Prov, TypeEnv};
 use parts::{Part, Splitter};
-use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarOp};
+use prim::{BinOp, CmpOp, PrimType, ScalarOp};
 use rustc_hash::FxHashSet;
 
 /// Moves the invariant parts of maps before them.
@@ -98,10 +99,12 @@ impl Hoister<'_> {
                 Part::Invariant(stm) | Part::Varying(stm) | Part::Split { whole: stm, .. } => stms.push(stm),
             }
         }
-        let used: FxHashSet<Name> = {
-            let rest = Body::<Soacs> { stms: stms.clone(), result: map.body.result.clone() };
-            ir::walk::free_names(&rest).into_iter().collect()
-        };
+        let mut used: FxHashSet<Name> = map.body.result.iter().filter_map(|result| result.var()).collect();
+        for stm in &stms {
+            stm_names(stm, |name| {
+                used.insert(name);
+            });
+        }
         let Some(before) = self.guarded(width, &inputs, before, &used) else {
             return Vec::new();
         };
@@ -151,13 +154,11 @@ impl Hoister<'_> {
         let n = width.atom().unwrap_or(Atom::i64(0));
         let some = b.compare(CmpOp::SLt, PrimType::I64, Atom::i64(0), n);
         // The names that the map reads are those of the branch's results.
-        let mut then_body = Body { stms: before, result: Vec::new() };
-        let mut own = ir::walk::Substitution::default();
-        then_body.result = read.iter().map(|param| param.name.into()).collect();
-        let then_body = ir::walk::refresh_body(&then_body, b.names, &mut own);
+        let then_body = Body { stms: before, result: read.iter().map(|param| param.name.into()).collect() };
+        let then_body = refresh_body(&then_body, b.names, &mut Substitution::default());
         b.types.add_body(&then_body);
         let inner = b.open();
-        let none = read.iter().map(|param| zero(b, &param.ty)).collect();
+        let none = read.iter().map(|param| zero_of(b, &param.ty)).collect();
         let else_body = b.close(inner, none);
         b.let_pat(read, Exp::If { cond: some.into(), then_body, else_body });
         Some(b.close(outer, Vec::new()).stms)
@@ -196,14 +197,4 @@ fn moved(parts: &[Part]) -> Vec<bool> {
         }
     }
     moved
-}
-
-/// The zero of a type.
-fn zero(b: &mut Builder<'_, Soacs>, ty: &Type) -> Atom {
-    let zero = |elem| Atom::Const(Scalar::zero(elem));
-    match ty {
-        Type::Array { elem, shape } => b.replicate("zeros", shape, zero(*elem)).into(),
-        Type::Prim(elem) => zero(*elem),
-        Type::Acc { .. } | Type::Cert | Type::Mem(_) => zero(PrimType::Bool),
-    }
 }

@@ -7,8 +7,8 @@
 //!
 //! The gradient of a stencil ([`crate::gather`]) reads terms at several distances, which fusion cannot
 //! merge with the nest that computes them. An element of a nest of maps is recomputed if all its
-//! readers index it and it costs little ([`thresholds::RECOMPUTED`]): reads of arrays at neighbouring
-//! indices, sums and products of these, and choices between them.
+//! readers index it in nests of as many dimensions, each iteration a few times, and it costs little
+//! ([`thresholds::RECOMPUTED`]): reads of arrays, sums and products of these, and choices between them.
 
 use crate::calls::Calls;
 use analysis::alias::Aliases;
@@ -18,31 +18,39 @@ use analysis::{cost, thresholds};
 use ir::build::Builder;
 use ir::remark::DerivativeStep;
 use ir::soac::{Screma, Soac, Soacs};
-use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Function, Stm};
+use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Function, Lambda, Stm};
 use ir::types::Type;
-use ir::walk::{Substitution, Visit, VisitMut, consumed_by, stm_names, substitute_exp, with_stack};
+use ir::walk::{
+    Substitution, Visit, VisitMut, consumed_by, free_names_lambda, stm_names, substitute_exp, with_stack,
+};
 use ir::{Name, Prov, TypeEnv};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use std::rc::Rc;
 
 /// The most places at which an element is read.
 const MAX_READS: usize = 8;
 
 /// Recomputes elements in a function. Returns true if there were any.
 pub(crate) fn recompute(function: &mut Function<Soacs>, signatures: &Signatures, calls: &mut Calls) -> bool {
-    let mut types = TypeEnv::of_function(function);
-    let aliases = Aliases::of(function, &types, signatures);
     let mut uses = Uses::default();
     uses.body(&function.body);
+    let few = uses.few();
+    if few.is_empty() {
+        return false;
+    }
+    let iotas = opt::iotas(function);
+    let mut types = TypeEnv::of_function(function);
+    let aliases = Aliases::of(function, &types, signatures);
     let Function { names, body, provs, .. } = function;
     let b = Builder::new(names, &mut types);
     let mut recompute = Recompute {
         b,
         aliases: &aliases,
         signatures,
-        uses,
+        few,
         nests: FxHashMap::default(),
-        iotas: FxHashSet::default(),
+        iotas,
         recomputed: Vec::new(),
     };
     recompute.body(body);
@@ -54,21 +62,50 @@ pub(crate) fn recompute(function: &mut Function<Soacs>, signatures: &Signatures,
     !recomputed.is_empty()
 }
 
-/// The uses of each array: reads of single elements, and others.
+/// The uses of each array: reads of single elements in a nest of its dimensions, and others.
 #[derive(Default)]
 struct Uses {
     reads: FxHashMap<Name, usize>,
     all: FxHashMap<Name, usize>,
+    /// The number of lambdas and loops around the statement that binds each name.
+    depths: FxHashMap<Name, usize>,
+    /// The number of those around the current statement.
+    depth: usize,
+}
+
+impl Uses {
+    /// The arrays that are read in such nests only, a few times.
+    fn few(&self) -> FxHashSet<Name> {
+        let few = |(name, reads): (&Name, &usize)| {
+            (*reads <= MAX_READS && self.all.get(name) == Some(reads)).then_some(*name)
+        };
+        self.reads.iter().filter_map(few).collect()
+    }
 }
 
 impl Visit<Soacs> for Uses {
     fn exp(&mut self, exp: &Exp<Soacs>) {
         if let Exp::Basic(BasicOp::Index { array, slice }) = exp
-            && fixed(slice).is_some()
+            && let (Some(index), Some(depth)) = (fixed(slice), self.depths.get(array))
+            && self.depth == depth + index.len()
         {
             *self.reads.entry(*array).or_default() += 1;
         }
+        let repeats = matches!(exp, Exp::Loop { .. });
+        self.depth += usize::from(repeats);
         self.walk_exp(exp);
+        self.depth -= usize::from(repeats);
+    }
+
+    fn lambda(&mut self, lambda: &Lambda<Soacs>) {
+        self.depth += 1;
+        self.walk_lambda(lambda);
+        self.depth -= 1;
+    }
+
+    fn stm(&mut self, stm: &Stm<Soacs>) {
+        self.depths.extend(stm.pat.iter().map(|param| (param.name, self.depth)));
+        self.walk_stm(stm);
     }
 
     fn name(&mut self, name: &Name) {
@@ -89,9 +126,10 @@ struct Recompute<'a> {
     b: Builder<'a, Soacs>,
     aliases: &'a Aliases,
     signatures: &'a Signatures,
-    uses: Uses,
+    /// The arrays with a few suitable reads.
+    few: FxHashSet<Name>,
     /// Arrays whose elements may be recomputed: the nest, and the position among its results.
-    nests: FxHashMap<Name, (Screma, usize)>,
+    nests: FxHashMap<Name, (Rc<Screma>, usize)>,
     /// Arrays of consecutive numbers from 0 on.
     iotas: FxHashSet<Name>,
     /// Where elements were read.
@@ -143,11 +181,6 @@ impl Recompute<'_> {
     /// Records the arrays of a statement whose elements may be recomputed; later statements consume
     /// arrays of these classes.
     fn record(&mut self, stm: &Stm<Soacs>, later: &[Vec<usize>]) {
-        if let (Exp::Basic(op), [param]) = (&stm.exp, stm.pat.as_slice())
-            && param.ty.shape().first().is_some_and(|count| *op == BasicOp::indices(*count))
-        {
-            self.iotas.insert(param.name);
-        }
         let Exp::Op(Soac::Screma(screma)) = &stm.exp else {
             return;
         };
@@ -155,9 +188,7 @@ impl Recompute<'_> {
             return;
         }
         for (at, param) in stm.pat.iter().enumerate() {
-            let count = |uses: &FxHashMap<Name, usize>| uses.get(&param.name).copied().unwrap_or(0);
-            let reads = count(&self.uses.reads);
-            if reads == 0 || reads > MAX_READS || reads != count(&self.uses.all) {
+            if !self.few.contains(&param.name) {
                 continue;
             }
             // Found out by computing an element.
@@ -167,7 +198,7 @@ impl Recompute<'_> {
             let stms = self.b.close(outer, Vec::new()).stms;
             let is_kept = stms.iter().all(|stm| self.reads_kept(stm, later));
             if value.is_some() && is_kept && cost::statements(&stms).total() <= thresholds::RECOMPUTED {
-                self.nests.insert(param.name, (screma.clone(), at));
+                self.nests.insert(param.name, (Rc::new(screma.clone()), at));
             }
         }
     }
@@ -235,7 +266,7 @@ impl Element<'_> {
         if !own.scan_reduce.is_map() || !maker.aux.certs.is_empty() {
             return None;
         }
-        let needed = needed(stms, ir::walk::free_names_lambda(&own.map));
+        let needed = needed(stms, free_names_lambda(&own.map));
         self.statements(b, stms, &needed)?;
         let at = maker.pat.iter().position(|param| param.name == inner)?;
         self.of_nest(b, own, at, rest)
@@ -258,8 +289,8 @@ impl Element<'_> {
         stms: &[Stm<Soacs>],
         needed: &FxHashSet<Name>,
     ) -> Option<()> {
-        let own = stms.iter().filter(|stm| stm.pat.iter().any(|param| needed.contains(&param.name)));
-        own.into_iter().try_for_each(|stm| with_stack(|| self.statement(b, stm, needed)))
+        let mut own = stms.iter().filter(|stm| stm.pat.iter().any(|param| needed.contains(&param.name)));
+        own.try_for_each(|stm| with_stack(|| self.statement(b, stm, needed)))
     }
 
     fn statement(

@@ -49,6 +49,19 @@ impl Updates {
         values.iter().flat_map(each).collect()
     }
 
+    /// Values with the writers in place of the accumulator.
+    fn writers_of(&self, values: &[Atom]) -> Vec<Atom> {
+        let state = |value: &Atom| value.var().and_then(|name| self.states.get(&name));
+        let each = |value: &Atom| state(value).map_or_else(|| vec![*value], |state| state[1..].to_vec());
+        values.iter().flat_map(each).collect()
+    }
+
+    /// The position in the state among the results of a body.
+    fn position(&self, results: &[Atom]) -> Result<Atom> {
+        let state = results.iter().find_map(|result| self.states.get(&result.var()?)?.first());
+        state.copied().ok_or_else(|| PassError::bug("code does not return the accumulator that it updates"))
+    }
+
     fn state(&self, acc: Name) -> Result<&[Atom]> {
         let state = self.states.get(&acc);
         state.map(Vec::as_slice).ok_or_else(|| PassError::bug("an accumulator has no recorded updates"))
@@ -111,9 +124,7 @@ impl Ad<'_> {
         let mut updates = Updates { token: params[at].name, writers: Vec::new(), states };
         let body = stripped(body, &others)?;
         self.record_stms(&mut updates, body.stms)?;
-        let result = body.result.iter().find_map(|result| updates.states.get(&result.var()?));
-        let position = result.and_then(|state| state.first().copied());
-        position.ok_or_else(|| PassError::bug("a function of accumulators does not return them"))
+        updates.position(&body.result)
     }
 
     /// The function with writers of `total` values of these types in place of one of its accumulators.
@@ -145,13 +156,7 @@ impl Ad<'_> {
         own_accs.splice(at..=at, writers);
         let outer = self.b.open();
         self.record_stms(&mut updates, body.stms)?;
-        let mut result = Vec::new();
-        for atom in &body.result {
-            match atom.var().and_then(|name| updates.states.get(&name)) {
-                Some(state) => result.extend_from_slice(&state[1..]),
-                None => result.push(*atom),
-            }
-        }
+        let result = updates.writers_of(&body.result);
         params.extend(own_accs);
         Ok(self.close_lambda(outer, params, result))
     }
@@ -273,13 +278,7 @@ impl Ad<'_> {
         own_params.splice(own..=own, params);
         let outer = self.b.open();
         self.record_stms(updates, map.body.stms)?;
-        let mut result = Vec::new();
-        for atom in &map.body.result {
-            match atom.var().and_then(|name| updates.states.get(&name)) {
-                Some(state) => result.extend_from_slice(&state[1..]),
-                None => result.push(*atom),
-            }
-        }
+        let result = updates.writers_of(&map.body.result);
         let map = self.close_lambda(outer, own_params, result);
         let mut results = Vec::with_capacity(pat.len() + updates.writers.len());
         for param in pat {
@@ -328,9 +327,7 @@ impl Ad<'_> {
         let body = stripped(body, &others)?;
         let outer = self.b.open();
         self.record_stms(&mut updates, body.stms)?;
-        let state = body.result.iter().find_map(|result| updates.states.get(&result.var()?));
-        let count = state.and_then(|state| state.first().copied());
-        let count = count.ok_or_else(|| PassError::bug("a map does not return its accumulator"))?;
+        let count = updates.position(&body.result)?;
         let map = self.close_lambda(outer, own_params, vec![count]);
         let counts = self.b.let_op("counts", Soac::Screma(Screma::map(width, own_inputs, map)));
         Ok(counts[0])

@@ -158,11 +158,7 @@ impl Ad<'_> {
 
     /// The zero of a type.
     pub fn zero(&mut self, ty: &Type) -> Atom {
-        match ty {
-            Type::Prim(prim) => zero(*prim),
-            Type::Array { elem, shape } => self.b.replicate("zeros", shape, zero(*elem)).into(),
-            Type::Acc { .. } | Type::Cert | Type::Mem(_) => zero(PrimType::Bool),
-        }
+        zero_of(&mut self.b, ty)
     }
 
     /// An array whose elements are written before they are read.
@@ -325,6 +321,15 @@ impl Ad<'_> {
             Atom::Var(name) => name,
             Atom::Const(_) => self.b.let_basic("c", BasicOp::Atom(atom)),
         }
+    }
+}
+
+/// Appends the zero of a type.
+pub(crate) fn zero_of(b: &mut Builder<'_, Soacs>, ty: &Type) -> Atom {
+    match ty {
+        Type::Prim(prim) => zero(*prim),
+        Type::Array { elem, shape } => b.replicate("zeros", shape, zero(*elem)).into(),
+        Type::Acc { .. } | Type::Cert | Type::Mem(_) => zero(PrimType::Bool),
     }
 }
 

@@ -60,14 +60,15 @@ impl<S: Schedule> Generator<'_, S> {
         Ok(bins)
     }
 
-    /// The arrays of an accumulator with an operator as bins of one segment.
-    pub(crate) fn bins_of_acc<'t>(&mut self, target: &'t AccTarget) -> Result<Bins<'t>> {
+    /// The arrays of an accumulator with an operator as bins, whose first `outer` dimensions count
+    /// segments.
+    pub(crate) fn bins_of_acc<'t>(&mut self, target: &'t AccTarget, outer: usize) -> Result<Bins<'t>> {
         let op = target.op.as_deref();
         let op = op.or_bug("an accumulator has no operator")?;
         let extents = self.extents(&target.shape)?;
-        let size = product(&extents);
+        let size = product(&extents[outer..]);
         Ok(Bins {
-            outer: 0,
+            outer,
             extents,
             size: self.bind(size, "bins"),
             op,

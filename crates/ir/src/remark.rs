@@ -222,7 +222,7 @@ pub enum DerivativeStep {
     Gathers,
     /// The updates of an accumulator with another operator than a sum are saved.
     RecordsUpdates,
-    /// What is the same in all directions is computed once.
+    /// The part that is the same in all iterations of a map is computed once.
     Shares,
     /// Cheap elements are computed again by their readers.
     Recomputes,

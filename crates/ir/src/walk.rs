@@ -31,7 +31,7 @@ pub mod rename;
 pub use fields::Fields;
 pub use rename::{
     Import, Substitution, alpha_equivalent, alpha_equivalent_given, alpha_equivalent_ignoring_prov, binders,
-    free_names, free_names_exp, free_names_lambda, import_body, refresh_body, refresh_lambda,
+    binders_in, free_names, free_names_exp, free_names_lambda, import_body, refresh_body, refresh_lambda,
     substitute_body, substitute_exp, substitute_lambda, substitute_param, substitute_stm, substitute_type,
 };
 

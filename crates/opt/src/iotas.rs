@@ -6,7 +6,7 @@ use ir::{Name, Soacs};
 use rustc_hash::FxHashSet;
 
 /// The names of these arrays in a function.
-pub(crate) fn iotas(function: &Function<Soacs>) -> FxHashSet<Name> {
+pub fn iotas(function: &Function<Soacs>) -> FxHashSet<Name> {
     struct Iotas(FxHashSet<Name>);
     impl Visit<Soacs> for Iotas {
         fn stm(&mut self, stm: &Stm<Soacs>) {

@@ -51,6 +51,7 @@ mod unroll;
 mod unroll_and_jam;
 
 pub use fuse::is_nest_with_sums;
+pub use iotas::iotas;
 pub use level::OptLevel;
 pub use passes::{Pass, SEGS, SOACS, run};
 pub use remarks::remarks;

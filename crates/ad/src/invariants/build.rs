@@ -1,13 +1,15 @@
 //! The split of maps, branches and counted loops into their invariant and their varying part.
 
 use super::parts::{Cut, Part, Splitter};
-use super::zero;
+use crate::state::zero_of;
 use ir::Name;
 use ir::build::Builder;
 use ir::soac::{Screma, Soac, Soacs};
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::{Substitution, Visit, VisitMut, binders, free_names, refresh_body, refresh_lambda};
+use ir::walk::{
+    Substitution, Visit, VisitMut, binders, binders_in, free_names, refresh_body, refresh_lambda,
+};
 use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -126,7 +128,7 @@ impl Splitter<'_> {
             let mut result = chosen(&body.result, false);
             for (other, cut) in cuts.iter().enumerate() {
                 for (name, ty) in &cut.saved {
-                    result.push(if other == at { (*name).into() } else { zero(&mut self.b, ty) });
+                    result.push(if other == at { (*name).into() } else { zero_of(&mut self.b, ty) });
                 }
             }
             let made = self.b.close(outer, result);
@@ -205,7 +207,7 @@ impl Splitter<'_> {
                 self.project_reads(then_body, arrays);
                 self.project_reads(else_body, arrays);
             } else if !matches!(stm.exp, Exp::Basic(_)) {
-                let inside = Inside::of(&stm);
+                let inside = Inside(binders_in(&stm.exp).into_iter().collect());
                 let mut rows = Rows { arrays, inside: &inside, found: Vec::new() };
                 rows.exp(&stm.exp);
                 let mut projected = FxHashMap::default();
@@ -336,18 +338,6 @@ fn results(results: &[Atom], pat: &[Param<Soacs>], varying: &FxHashSet<Name>) ->
 struct Inside(FxHashSet<Name>);
 
 impl Inside {
-    fn of(stm: &Stm<Soacs>) -> Self {
-        struct Binders(FxHashSet<Name>);
-        impl Visit<Soacs> for Binders {
-            fn binder(&mut self, name: &Name) {
-                self.0.insert(*name);
-            }
-        }
-        let mut binders = Binders(FxHashSet::default());
-        binders.exp(&stm.exp);
-        Self(binders.0)
-    }
-
     /// The first indices of a read that are known before the statement, if others follow.
     fn row(&self, slice: &[DimIndex]) -> Option<Vec<Atom>> {
         let known = slice.iter().map_while(|index| match index {

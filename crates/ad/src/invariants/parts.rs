@@ -25,11 +25,11 @@ pub(super) enum Part {
     Split {
         /// The statement.
         whole: Stm<Soacs>,
-        /// What is invariant, with values that the rest reads.
+        /// The invariant part, with values that the rest reads.
         invariant: Vec<Stm<Soacs>>,
         /// The rest, unless no result varies.
         varying: Option<Stm<Soacs>>,
-        /// True if what is invariant is expensive to compute.
+        /// True if the invariant part is expensive to compute.
         expensive: bool,
     },
 }
@@ -58,12 +58,13 @@ impl Splitter<'_> {
     }
 
     fn part(&mut self, stm: &Stm<Soacs>, varying: &mut FxHashSet<Name>) -> Part {
-        let mut varies = has_to_stay(stm);
+        let stays = has_to_stay(stm);
+        let mut varies = stays;
         stm_names(stm, |name| varies |= varying.contains(&name));
         if !varies {
             return Part::Invariant(stm.clone());
         }
-        let stays = stm.aux.certs.iter().any(|cert| varying.contains(cert)) || has_to_stay(stm);
+        let stays = stays || stm.aux.certs.iter().any(|cert| varying.contains(cert));
         let part = if stays { None } else { self.split(stm, varying) };
         let part = part.unwrap_or_else(|| Part::Varying(stm.clone()));
         if let Part::Varying(stm) | Part::Split { varying: Some(stm), .. } = &part {
@@ -187,8 +188,8 @@ impl Cut {
 
 /// The values of the invariant part of a body.
 struct Values<'a> {
-    /// The statement of each name.
-    made_by: FxHashMap<Name, &'a Stm<Soacs>>,
+    /// The statement of each name, and true if it is expensive by itself.
+    made_by: FxHashMap<Name, (&'a Stm<Soacs>, bool)>,
     /// The names that are expensive to compute, or depend on such names.
     expensive: FxHashSet<Name>,
     /// The names that only the invariant part can compute.
@@ -210,13 +211,14 @@ impl<'a> Values<'a> {
     }
 
     fn add(&mut self, stm: &'a Stm<Soacs>) {
-        let (mut expensive, mut own) = (is_expensive(stm), false);
+        let is_expensive = is_expensive(stm);
+        let (mut expensive, mut own) = (is_expensive, false);
         stm_names(stm, |name| {
             expensive |= self.expensive.contains(&name);
             own |= self.own.contains(&name);
         });
         for param in &stm.pat {
-            self.made_by.insert(param.name, stm);
+            self.made_by.insert(param.name, (stm, is_expensive));
             if expensive {
                 self.expensive.insert(param.name);
             }
@@ -258,7 +260,7 @@ impl<'a> Values<'a> {
                 continue;
             }
             match self.made_by.get(&name) {
-                Some(stm) if !is_expensive(stm) => stm_names(stm, |name| {
+                Some((stm, false)) => stm_names(stm, |name| {
                     if self.has_to_be_saved(name) {
                         open.push(name);
                     }

@@ -36,7 +36,7 @@ impl Generator<'_, CpuSchedule> {
         let mut bins = Vec::with_capacity(targets.len());
         let mut largest = Expr::i64(1);
         for (_, target) in &targets {
-            let bin = self.bins_of_acc(target)?;
+            let bin = self.bins_of_acc(target, 0)?;
             largest = max(largest, bin.size);
             bins.push(bin);
         }

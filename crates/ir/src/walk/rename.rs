@@ -147,6 +147,13 @@ pub fn binders<L: Level>(body: &Body<L>) -> Vec<Name> {
     names.bound
 }
 
+/// Returns the names bound in bodies and lambdas of the expression, at any depth, in scope order.
+pub fn binders_in<L: Level>(exp: &Exp<L>) -> Vec<Name> {
+    let mut names = Names::default();
+    Visit::<L>::exp(&mut names, exp);
+    names.bound
+}
+
 /// Renames each binder by `fresh`, and then its uses, which follow in scope order. Other names are
 /// substituted by `map`, provenances by `prov`.
 struct Copier<'a, F, P> {
